@@ -35,7 +35,7 @@ DUMP_PARTITION = table(
          "touched"),
     long("cleaner_reach", "highest offset up to which the cleaner of a copy came, exclusive; 0 "
          "without a replica_set"),
-    string("topic_id", "partition.metadata; null without it or without a replica_set"),
+    string("topic_id", "partition.metadata; null without it or where nobody asks for it"),
     integer("metadata_file", "file_index of that partition.metadata"),
     integer("topic_partitions", "partition count by __cluster_metadata; null: unknown"),
     boolean("created_once", "by __cluster_metadata there never was another topic of this name"),
@@ -60,6 +60,8 @@ DUMP_PARTITION = table(
          "and of the next; null: it may have anywhere"),
     integer("incarnation", "tells topics of one name apart; 0 where the dump knows one only"),
     boolean("of_deleted_topic", "by __cluster_metadata another topic has this name now"),
+    boolean("of_sole_topic", "by its id it is of the only topic that ever had its name, by "
+            "__cluster_metadata"),
 )  # fmt: skip
 
 LISTED_FILE = table(

@@ -114,6 +114,10 @@ Options of a case, all optional
     partitions: 20        so many partitions of the topic have the log; `this` lists them all
     policy: delete        cleanup.policy with which the topic was created, in __cluster_metadata;
             default: the topic is not in it
+    created: once         the topic is in __cluster_metadata, and its folders tell its id; again: it
+            was created before, with another id; unknown: the folders tell one that is not there;
+            deleted: that is also deleted there
+    beside: the lines of a further partition of the topic, 1, on the same broker; with created
     topic: __consumer_offsets     place it in an internal topic; __cluster_metadata: broker bare
     output: the lines of a second partition, of a client topic, on the same broker; its findings
             are the case's too. In `coordinator` its name is `output`
@@ -125,6 +129,8 @@ Options of a case, all optional
 On the clean broker the dump is complete up to AS_OF; on live only up to a partition's own markers.
 """
 
+import base64
+import glob
 import gzip
 import hashlib
 import json
@@ -185,7 +191,7 @@ OPTIONS = {
     "first_base", "txnindex", "index", "indexed", "timeindex", "epochs", "snapshots", "coordinator",
     "topic",
     "copied_at", "copied_until", "alone", "copy", "output", "replica", "policy",
-    "partitions", "before", "told", "whole", "dump", "fetched_from",
+    "partitions", "before", "told", "whole", "dump", "fetched_from", "created", "beside",
 }  # fmt: skip
 VERBS = {
     "data", "txn", "plain", "offsets", "ids", "metadata", "commit", "abort", "v0", "v1", "skip",
@@ -315,6 +321,16 @@ def group_metadata(version: int, members: int) -> bytes:
 def metadata_value(api_key: int, message: bytes) -> bytes:
     """Value of a record of `__cluster_metadata`: frame version 1, message version 0, no tags."""
     return bytes([1, api_key, 0]) + message + b"\x00"
+
+
+def topic_id_of(name: str, number: int) -> bytes:
+    """The id of a topic; `number`: of those that had its name, from the newest back."""
+    return hashlib.md5(f"{name}{number or ''}".encode()).digest()
+
+
+def topic_metadata(topic_id: str) -> str:
+    """A partition.metadata."""
+    return f"version: 0\ntopic_id: {topic_id}"
 
 
 class GroupNames:
@@ -473,15 +489,23 @@ class LogBuilder:
             contents = [(contents[0][0], value)]
         self._append_data(line, line.optional("pid") is not None, contents)
 
-    def create_topic(self, name: str, policy: str | None) -> None:
-        """A batch of __cluster_metadata: the topic is created with that cleanup.policy, if any."""
-        topic = encode_string(name, True) + hashlib.md5(name.encode()).digest()
+    def create_topic(self, name: str, policy: str | None, number: int = 0) -> None:
+        """A batch of __cluster_metadata: the topic is created with that cleanup.policy, if any.
+
+        `number`: tells topics of one name apart, see `topic_id_of`.
+        """
+        topic = encode_string(name, True) + topic_id_of(name, number)
         contents: Contents = [(None, metadata_value(2, topic))]
         if policy is not None:
             names = (name, "cleanup.policy", policy)
             option = b"\x02" + b"".join(encode_string(one, True) for one in names)
             contents.append((None, metadata_value(4, option)))
         self._append_data(Line("plain"), transactional=False, contents=contents)
+
+    def delete_topic(self, name: str) -> None:
+        """A batch of __cluster_metadata: the topic is deleted."""
+        value = metadata_value(9, topic_id_of(name, 0))
+        self._append_data(Line("plain"), transactional=False, contents=[(None, value)])
 
     def register_broker(self, broker: int) -> None:
         """A batch of __cluster_metadata: a broker, as far as an audit reads the record."""
@@ -1084,13 +1108,29 @@ class DumpWriter:
         metadata = LogBuilder()
         metadata.add(f"plain value=\x01\x00\x03\x00\x00\x00{chr(BROKERS['clean'])}")
         for case in placed:
-            if "policy" in case.given:
-                metadata.create_topic(case.topic, case.given["policy"])
+            if "policy" in case.given or "created" in case.given:
+                self._create_topic(metadata, case)
         metadata.add(f"ids {NEXT_PRODUCER_ID} at={(AS_OF - T0) // 1000}")
         self._partition("clean", METADATA_TOPIC, 0, metadata, {})
         self._coordinator_logs(placed)
         for broker, identity in BROKERS.items():
             self._side_files(broker, identity)
+
+    @staticmethod
+    def _create_topic(metadata: LogBuilder, case: Case) -> None:
+        created = case.given.get("created")
+        if created == "again":
+            metadata.create_topic(case.topic, case.given.get("policy"), number=1)
+        metadata.create_topic(case.topic, case.given.get("policy"))
+        if created == "deleted":
+            metadata.delete_topic(case.topic)
+
+    def _told_topic(self, case: Case, broker: str) -> None:
+        """What the folders of a topic say of its id."""
+        number = {"once": 0, "again": 0, "deleted": 0, "unknown": 2}[case.given["created"]]
+        told = base64.urlsafe_b64encode(topic_id_of(case.topic, number)).decode().rstrip("=")
+        for folder in (self.folder / broker).glob(f"{glob.escape(case.topic)}-*"):
+            (folder / "partition.metadata").write_text(topic_metadata(told), encoding="utf-8")
 
     def _case(self, number: int, case: Case) -> None:
         unknown = set(case.given) - OPTIONS
@@ -1113,6 +1153,12 @@ class DumpWriter:
             output = LogBuilder(case.pid_base)
             self._add_lines(case, output, case.given["output"])
             self._partition(broker, case.output_topic, 0, output, {})
+        if "beside" in case.given:
+            beside = LogBuilder(case.pid_base)
+            self._add_lines(case, beside, case.given["beside"])
+            self._partition(broker, case.topic, case.partition + 1, beside, {})
+        if "created" in case.given:
+            self._told_topic(case, broker)
         if "replica" in case.given:
             self._replica(case, broker, case.given["replica"])
 
@@ -1128,7 +1174,7 @@ class DumpWriter:
         for one, topic_id in ids.items():
             if topic_id != "none":
                 folder = self.folder / one / f"{case.topic}-{case.partition}"
-                content = f"version: 0\ntopic_id: {TOPIC_IDS[topic_id]}"
+                content = topic_metadata(TOPIC_IDS[topic_id])
                 (folder / "partition.metadata").write_text(content, encoding="utf-8")
 
     @staticmethod

@@ -66,6 +66,7 @@ def _static_row(
         one_moment_from(partition),
         partition.incarnation,
         is_deleted,
+        _of_sole_topic(partition, cluster),
     )
 
 
@@ -83,6 +84,16 @@ def _has_leader(partition: DumpPartition, cluster: Cluster) -> tuple[bool, bool]
     else:
         led = told not in cluster.deleted
     return led and not partition.incarnation, told in cluster.deleted
+
+
+def _of_sole_topic(partition: DumpPartition, cluster: Cluster) -> bool:
+    """Whether each transaction that lists the partition by its name lists this one.
+
+    No other topic ever had the name, up to the end of the copy of the metadata; what is created
+    later has another id.
+    """
+    once, told = partition.topic in cluster.created_once, partition.topic_id
+    return once and told is not None and told == cluster.topic_ids.get(partition.topic)
 
 
 def partitions_table(spark: SparkSession, dump: Dump, clusters: Clusters) -> DataFrame:

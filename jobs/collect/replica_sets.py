@@ -1,7 +1,8 @@
 """Which partitions of a dump are replicas of one another, and what partition.metadata says of them.
 
-Only replicas need the id of their topic, and copies that a manifest dates: of a topic that is
-deleted the moment of copying says nothing, as no broker leads it.
+The id of their topic is asked of replicas, and of copies that a manifest dates: of a topic that is
+deleted the moment of copying says nothing, as no broker leads it. And of logs that begin at offset
+0, where `__cluster_metadata` says whether they are of the only topic of that name.
 """
 
 from collections.abc import Sequence
@@ -29,10 +30,16 @@ def number_replicas(dump: Dump, paths: Sequence[DumpPath], tell: Tell) -> None:
     for file in dump.files:
         if file.kind == "partition_metadata" and file.partition_index is not None:
             copy = dump.partitions[file.partition_index]
-            asked = copy.replica_set is not None or copy.copied_at_ms is not None
-            if asked and file.note is None:
+            if file.note is None and _is_asked(dump, copy):
                 _read_topic_id(file, paths[file.file_index], copy, tell)
     number_topics(dump)
+
+
+def _is_asked(dump: Dump, copy: DumpPartition) -> bool:
+    """Whether the id of the topic of a copy says anything."""
+    whole = bool(copy.segments) and copy.segments[0].base_offset == 0
+    told = copy.replica_set is not None or copy.copied_at_ms is not None
+    return told or (whole and bool(dump.metadata_logs))
 
 
 def _read_topic_id(file: DumpFile, path: DumpPath, copy: DumpPartition, tell: Tell) -> None:

@@ -21,6 +21,8 @@ from jobs.incidents.signature import (
     DIVERGED,
     DIVERGED_ALIKE,
     DIVERGED_CLEANED,
+    FORGOTTEN,
+    HANGING,
     LOST,
     MISSING_MARKER,
 )
@@ -32,6 +34,7 @@ from jobs.model.found import (
     LACK_THEIR_MARKER,
     NO_DATA,
     ONE_LEADER_EPOCH,
+    THOUGH_COMMITTED,
 )
 from schemas.violation import FINDING_PLACE
 from udfs.rules.logic import surely
@@ -77,10 +80,12 @@ def _rows(findings: DataFrame) -> DataFrame:
         F.col("found").endswith(LACK_THEIR_MARKER) | F.col("found").endswith(LACK_THE_VALUE)
     )
     alike = (F.col("code") == DIVERGED) & F.col("found").rlike(ONE_LEADER_EPOCH)
+    forgotten = (F.col("code") == HANGING) & F.col("found").contains(THOUGH_COMMITTED)
     label = (
         F.when(lost, LOST)
         .when(cleaned, DIVERGED_CLEANED)
         .when(alike, DIVERGED_ALIKE)
+        .when(forgotten, FORGOTTEN)
         .otherwise(F.col("code"))
     )
     prepare = F.get(F.filter("evidence", lambda proof: proof["role"] == PREPARE), 0)
@@ -192,7 +197,11 @@ def summed(rows: DataFrame) -> DataFrame:
             F.count_if(first & violated).alias("violations"),
             F.array_union(
                 F.collect_set(F.when(violated, F.col("key.code"))),
-                F.collect_set(F.when(violated & F.col("came_late"), F.lit(CAME_LATE))),
+                F.collect_set(
+                    F.when(violated & F.col("came_late"), F.lit(CAME_LATE)).when(
+                        violated & (F.col("label") == FORGOTTEN), F.lit(FORGOTTEN)
+                    )
+                ),
             ).alias("codes"),
             F.count_distinct(F.struct(*PLACE)).alias("places"),
             F.slice(F.sort_array(F.collect_set("topic")), 1, MOST_TOPICS).alias("topics"),

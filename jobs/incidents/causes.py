@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from jobs.incidents.catalogue import SIGNATURES
 from jobs.incidents.signature import (
     BROKER,
-    LOST,
-    MISSING_MARKER,
     MOMENT,
     ONE,
+    PARTS,
     PRODUCER,
     UNEXPLAINED,
 )
@@ -64,7 +63,7 @@ class ArrayTraits:
 
     def one_of(self, *codes: str) -> Booleans:
         """See `Traits`."""
-        wanted = (*codes, LOST) if MISSING_MARKER in codes else codes
+        wanted = (*codes, *(part for code, part in PARTS.items() if code in codes))
         found: Booleans = np.isin(self._labels, wanted)[self._label]
         return found
 

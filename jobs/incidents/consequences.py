@@ -11,7 +11,7 @@ from jobs.incidents.known import Known, shaped
 from jobs.incidents.lost import lost
 from jobs.incidents.misdecided import misdecided
 from jobs.incidents.ranges import contiguous
-from jobs.incidents.signature import BLOCKED, DIVERGED, LOST
+from jobs.incidents.signature import BLOCKED, DIVERGED, FORGOTTEN, LOST
 from jobs.model.ending import NAMES, UNENDED, ending, older_epoch
 from jobs.model.owners import with_coordinator
 from jobs.spark.joins import small
@@ -125,7 +125,9 @@ def _unended(placed: DataFrame) -> DataFrame:
     Columns: PLACE, producer_id, incident, first and last (offsets), all_aborted (ABORT is proven to
     be what was decided about all that lies open).
     """
-    found = placed.filter(F.col("label").isin(*UNENDED) & (F.col("verdict") == VIOLATION))
+    found = placed.filter(
+        F.col("label").isin(*UNENDED, FORGOTTEN) & (F.col("verdict") == VIOLATION)
+    )
     return found.select(
         *PLACE,
         "producer_id",

@@ -25,6 +25,11 @@ ONE, BROKER, PRODUCER, MOMENT = "one", "broker", "producer", "moment"
 MISSING_MARKER = "missing_marker_in_listed_partition"
 # A finding of that check where neither data nor marker of the transaction are there.
 LOST = f"{MISSING_MARKER}/lost"
+# A finding of hanging_transaction whose producer the coordinator's log has lost.
+HANGING = "hanging_transaction"
+FORGOTTEN = f"{HANGING}/forgotten"
+# A finding with such a label has the code of its check, too.
+PARTS = {MISSING_MARKER: LOST, HANGING: FORGOTTEN}
 DIVERGED = "replica_divergence"
 # A finding of that check where one copy was offline while the cleaner passed the other.
 DIVERGED_CLEANED = f"{DIVERGED}/cleaned"
@@ -43,7 +48,7 @@ class Traits(Protocol):
     """What a rule may ask of a finding; every answer is a NumPy boolean, or an array of them."""
 
     def one_of(self, *codes: str) -> Any:
-        """Whether the finding has one of the codes; LOST is a code, too.
+        """Whether the finding has one of the codes; LOST and FORGOTTEN are codes, too.
 
         DIVERGED_CLEANED and DIVERGED_ALIKE are codes of their own: such a finding has not the
         code DIVERGED.

@@ -47,10 +47,11 @@ class DumpPartition:
     `copied_at_ms`: all that was appended before this moment is in the copy (dump-manifest.json);
     `copied_until_ms`: nothing of it was read after this moment.
     `cluster_id`: of its log directory. `replica_set`: equal for copies of other brokers
-    (jobs/model/replicas.py), None without any; only those have `topic_id` and `metadata_file`, what
-    partition.metadata says and its number. `incarnation`: tells topics of one name apart whose
-    partition the dump has, 0 where it knows one only. `cleaner_reach`: offset below which the
-    cleaner of any of the copies came, 0 without a replica_set. `fetched_end`: the offset behind a
+    (jobs/model/replicas.py), None without any. `topic_id`, `metadata_file`: what partition.metadata
+    says and its number, None where nobody asks (jobs/collect/replica_sets.py). `incarnation`:
+    tells topics of one name apart whose partition the dump has, 0 where it knows one only.
+    `cleaner_reach`: offset below which the cleaner of any of the copies came, 0 without a
+    replica_set. `fetched_end`: the offset behind a
     copy that was fetched over the protocol: its segments are not the broker's; `fetched_from`: the
     first offset that its newest run fetched, None where nobody says so. `compacted`: a broker said
     that the topic is. `told`: what its leader said of a fetched copy, None for nothing.

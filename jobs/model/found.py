@@ -6,6 +6,8 @@ NO_DATA = "no marker and no data of it after offset "
 DECIDED_COMMIT = "COMMIT"
 # Open data that provably came after the end of their own transaction, whatever that was.
 AFTER_THE_END = ", and after the end of their transaction"
+# hanging_transaction: a coordinator has lost all that it knew of the producer.
+THOUGH_COMMITTED = ", though a coordinator committed transactions of it"
 # Open data about all of which ABORT is proven to be decided (`udfs.rules.ending`).
 ALL_ABORTED = "; decided: ABORT"
 # replica_divergence: the cleaner passed both copies, and one was offline while it did.

@@ -13,9 +13,10 @@ COLUMNS = """
     previous_closed_data boolean, opening_marker struct<offset:bigint, epoch:int,
     commit:boolean, coordinator_epoch:int, timestamp:bigint, file_index:int, position:bigint,
     length:int, initial:boolean, absent_to_marker:bigint>, earlier_epoch int, raised_epochs
-    array<int>, coordinator_log_complete boolean, unlisted boolean, shared_epoch boolean,
-    epoch_whole boolean, history_later boolean, coordinator struct<broker:int, partition:int,
-    transactional_id:string, producer_id:bigint, producer_epoch:int, state:string,
+    array<int>, coordinator_log_complete boolean, forgotten boolean, unlisted boolean,
+    shared_epoch boolean, epoch_whole boolean, history_later boolean,
+    coordinator struct<broker:int, partition:int, transactional_id:string,
+    producer_id:bigint, producer_epoch:int, state:string,
     partitions:array<string>, timeout_ms:int, start_ms:bigint, last_update_ms:bigint,
     record_timestamp:bigint, record_offset:bigint, client_transaction_version:int,
     tombstone:boolean, complete_up_to_ms:bigint, clean_shutdown:boolean,

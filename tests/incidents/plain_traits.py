@@ -5,7 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from jobs.incidents.catalogue import SIGNATURES
-from jobs.incidents.signature import LOST, MISSING_MARKER, UNEXPLAINED
+from jobs.incidents.signature import PARTS, UNEXPLAINED
+
+CODE_OF = {label: code for code, label in PARTS.items()}
 
 
 @dataclass(frozen=True)
@@ -17,8 +19,7 @@ class PlainTraits:
     producer: frozenset[str] = frozenset()
 
     def one_of(self, *codes: str) -> np.bool_:
-        lost = MISSING_MARKER in codes and self.code == LOST
-        return np.bool_(self.code in codes or lost)
+        return np.bool_(bool({self.code, CODE_OF.get(self.code)} & set(codes)))
 
     def beside(self, *codes: str) -> np.bool_:
         return self._any(self.here, codes)
@@ -28,7 +29,7 @@ class PlainTraits:
 
     def _any(self, known: frozenset[str], codes: tuple[str, ...]) -> np.bool_:
         own = known | {self.code}
-        plain = {MISSING_MARKER if one == LOST else one for one in own}
+        plain = {CODE_OF.get(one, one) for one in own}
         return np.bool_(bool((own | plain) & set(codes)))
 
 

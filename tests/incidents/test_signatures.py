@@ -12,6 +12,7 @@ from jobs.incidents.signature import (
     CONSISTENT,
     DIVERGED_ALIKE,
     DIVERGED_CLEANED,
+    FORGOTTEN,
     LOST,
     MISSING_MARKER,
     PROVEN,
@@ -32,6 +33,12 @@ TWINS = [
     ("unexplained", "lso_stuck", {"lso_stuck"}, {"lso_stuck"}),
     # It is told where the moments of copies leave open whether the transaction hangs.
     ("late_write", "lso_stuck", {"lso_stuck"}, {"lso_stuck", HANGS}),
+    # The coordinator's log has to be whole, and the cases share theirs with some that lose records.
+    ("coordinator_lost_state", FORGOTTEN, {FORGOTTEN}, {FORGOTTEN}),
+    ("coordinator_lost_state", "pending_offsets_stuck", set(), {FORGOTTEN}),
+    ("late_write", HANGS, {HANGS}, {HANGS}),
+    ("late_write", "pending_offsets_stuck", set(), {HANGS}),
+    ("unclean_election", FORGOTTEN, {FORGOTTEN, DIVERGED}, {FORGOTTEN}),
 ]
 
 
@@ -50,10 +57,10 @@ def test_signatures_name_checks_and_consequences_that_exist() -> None:
         for value in vars(module).values():
             names = isinstance(value, tuple) and all(isinstance(one, str) for one in value)
             if names and not set(value) <= set(CONSEQUENCES):
-                assert set(value) - {LOST, DIVERGED_CLEANED, DIVERGED_ALIKE} <= CODES, (
+                assert set(value) - {LOST, FORGOTTEN, DIVERGED_CLEANED, DIVERGED_ALIKE} <= CODES, (
                     signature.name
                 )
-        assert set(signature.proven_by) <= CODES | {LOST, CAME_LATE}
+        assert set(signature.proven_by) <= CODES | {LOST, FORGOTTEN, CAME_LATE}
         assert {one for step in signature.steps for one in step.of} <= set(CONSEQUENCES)
 
 

@@ -2,10 +2,12 @@
 
 What it looks like: records of `__transaction_state` in an order that no coordinator writes; markers
 whose coordinator epoch went back; markers without a Prepare record, or with both outcomes; a
-Prepare record that is never completed; copies of the coordinator's log that differ.
+Prepare record that is never completed; copies of the coordinator's log that differ; transactions
+that hang, of a producer whose earlier ones a coordinator committed, and that its log does not name.
 
 Why: the coordinator's log was truncated or compacted wrongly, or a coordinator went on after it had
-lost its partition.
+lost its partition. A broker that comes back with an empty disk makes the partition anew, at offset
+0: transactional ids get new producer ids, and nobody ends what the old ones had begun.
 
 Evidence: the two records of the id, or the marker and the place where its decision should be.
 
@@ -16,7 +18,16 @@ at different moments.
 Known bug: KAFKA-16352, KAFKA-19999, KAFKA-9777 for decisions that are never completed.
 """
 
-from jobs.incidents.signature import UNLISTED, UNLISTED_MARKER, Signature, Step, of_both
+from jobs.incidents.offset_steps import abort_offsets, of_clients
+from jobs.incidents.signature import (
+    FORGOTTEN,
+    UNLISTED,
+    UNLISTED_MARKER,
+    Signature,
+    Step,
+    end_steps,
+    of_both,
+)
 
 STATE = (
     "txnlog_invalid_transition", "txnlog_pid_regression", "txnlog_epoch_regression",
@@ -31,16 +42,36 @@ STATE = (
     "marker_outcome_mismatch", "epoch_committed_and_aborted", "conflicting_markers",
 )  # fmt: skip
 
+# Of a producer that the log has lost.
+FOLLOWS = ("pending_offsets_stuck", "lso_stuck")
+
 DIFFERENT_COPIES = "txnlog_replica_divergence"
+
+# The transactions that no coordinator ends: their outcome was lost with the log.
+OF_FORGOTTEN = tuple(
+    step._replace(where=(FORGOTTEN,))
+    for step in (
+        *of_clients(
+            *end_steps(
+                "Abort the transactions that no coordinator knows any more",
+                cannot="its records do not come back: read_committed consumers will never see "
+                "them; save them first",
+            )
+        ),
+        *abort_offsets(),
+    )
+)
 
 SIGNATURE = Signature(
     name="coordinator_lost_state",
     title="A transaction coordinator lost or contradicted its own state",
     why="The coordinator's log contradicts itself, or the markers in the partitions.",
     explains=lambda finding: (
-        finding.one_of(*STATE) | (finding.one_of(*UNLISTED) & of_both(finding, UNLISTED_MARKER))
+        finding.one_of(*STATE, FORGOTTEN)
+        | (finding.one_of(*FOLLOWS) & finding.of_producer(FORGOTTEN))
+        | (finding.one_of(*UNLISTED) & of_both(finding, UNLISTED_MARKER))
     ),
-    proven_by=(DIFFERENT_COPIES, "txnlog_invalid_transition"),
+    proven_by=(DIFFERENT_COPIES, "txnlog_invalid_transition", FORGOTTEN),
     known_bug="KAFKA-16352, KAFKA-19999 and KAFKA-9777, where a decision is never completed",
     steps=(
         Step(
@@ -53,7 +84,7 @@ SIGNATURE = Signature(
             "log and sends the markers of its decisions again",
             before="all replicas of that partition are in sync",
             check="the ids leave PrepareCommit and PrepareAbort",
-            unless=(DIFFERENT_COPIES,),
+            unless=(DIFFERENT_COPIES, FORGOTTEN),
         ),
         Step(
             "Copies of a partition of __transaction_state differ: do not move its leader, since "
@@ -69,5 +100,13 @@ SIGNATURE = Signature(
             reversible=False,
             where=(DIFFERENT_COPIES,),
         ),
+        Step(
+            "Look for the copy of the __transaction_state partitions that has these producers: the "
+            "disk that was replaced, another replica, a backup. Keep it. It tells which of the "
+            "transactions were decided",
+            cannot="a decision that no copy has",
+            where=(FORGOTTEN,),
+        ),
+        *OF_FORGOTTEN,
     ),
 )

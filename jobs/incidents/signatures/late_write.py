@@ -12,7 +12,8 @@ not list the partition.
 
 Look-alikes: a slow producer: its coordinator lists the partition. Skipped markers: the coordinator
 completed that transaction, and its Prepare record lists the partition. A coordinator that lost its
-state: it sent a marker to the partition that its records do not list.
+state: it sent a marker to the partition that its records do not list, or it committed transactions
+of a producer that its log, whole from the beginning, does not name.
 
 Known bug: KAFKA-12671, KAFKA-15449. Brokers of 3.6 and newer verify partitions; 4.0 ends every
 transaction with a new epoch (KIP-890). It still happens with
@@ -25,6 +26,7 @@ from jobs.incidents.offset_steps import abort_offsets, of_clients
 from jobs.incidents.signature import (
     CAME_LATE,
     CLEANED_DATA,
+    FORGOTTEN,
     MISSING_MARKER,
     MOMENT,
     OPEN_DATA,
@@ -48,7 +50,10 @@ FOLLOWS = (
 
 
 def _explains(finding: Traits) -> Any:
-    late = finding.one_of(*LATE) | (finding.one_of(*FOLLOWS) & finding.of_producer(*LATE))
+    follows = finding.one_of(*FOLLOWS) & finding.of_producer(*LATE)
+    late = (finding.one_of(*LATE) & ~finding.one_of(FORGOTTEN)) | (
+        follows & ~finding.of_producer(FORGOTTEN)
+    )
     had_marker = finding.of_producer(MISSING_MARKER) | of_both(finding, CLEANED_DATA)
     ended = finding.one_of(*UNLISTED) & of_both(finding, UNLISTED_MARKER)
     return late & ~had_marker & ~ended

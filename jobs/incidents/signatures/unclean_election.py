@@ -1,8 +1,8 @@
 """A log was truncated below acknowledged data: by an unclean leader election, or a lost log.
 
 What it looks like: completed transactions of several producers have neither data nor marker in a
-partition that still has older data, or two copies have different batches at the same offsets
-under different leader epochs.
+partition that still has older data, or whose log begins anew at offset 0; or two copies have
+different batches at the same offsets under different leader epochs.
 
 Why: a replica that lacked acknowledged batches became leader, and the others truncated their logs
 to its end. All records after that offset are gone, although the producers got acknowledgements.

@@ -3,13 +3,14 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.model.coordinator_log import CoordinatorLog
 from jobs.model.lost_records import gone_before_newest, lost_up_to, unreadable_of_ids
 from jobs.model.markers import Markers
 from jobs.model.plain_epochs import PlainEpochs
+from jobs.model.set_back_clocks import once
 from jobs.model.transactions import all_runs
 from jobs.spark.joins import small
 from jobs.verify.contexts.aborted_data import aborted_data
@@ -37,7 +38,7 @@ from jobs.verify.contexts.decided.window import with_window
 from jobs.verify.contexts.transaction import Ages
 from schemas.topics import TXN_LOG_TOPIC
 from udfs.rules.absence import reaches_behind
-from udfs.rules.clock import within_clocks
+from udfs.rules.clock import BEYOND_CLOCKS_MS, within_clocks
 from udfs.rules.extent import MAX_OFFSET, is_replicated
 from udfs.rules.logic import surely
 
@@ -93,15 +94,46 @@ def _listed() -> Column:
     return F.concat_ws("-", "topic", "partition").alias("listed")
 
 
-def _copies(partition_info: DataFrame) -> DataFrame:
+def _there_since(tolerance: Column) -> Column:
+    """From when on the partition surely was there, ms of a broker's clock; null if nothing tells.
+
+    Another partition of its topic, with the same number or a higher one, has a moment from then:
+    partitions are created in the order of their numbers. Topics of the coordinators, which nobody
+    creates again, have all of theirs at once (`AutoTopicCreationManager`).
+    """
+    dated = once(F.col("first_dated_ms"), tolerance)
+    of_topic = Window.partitionBy("cluster_id", "topic", "topic_id").orderBy(F.desc("partition"))
+    of_internal = Window.partitionBy("cluster_id", "topic")
+    above = F.when(F.col("topic_id").isNotNull(), F.min(dated).over(of_topic))
+    known = F.col("coordinator_topic") & F.col("cluster_id").isNotNull()
+    return F.coalesce(above, F.when(known, F.min(dated).over(of_internal)))
+
+
+def _all_since(tolerance: Column) -> Column:
+    """From when on the copy has had all of its partition but what it lacks between others, ms.
+
+    Its log begins with the partition: no retention, nor DeleteRecords, took its head. That of the
+    only topic with its name was there when a transaction listed it (`KafkaApis` asks its metadata
+    for it, `TransactionMarkerChannelManager.addTxnMarkersToBrokerQueue` the same later). Not so the
+    topics of the coordinators: AddOffsetsToTxn does not ask whether `__consumer_offsets` is there,
+    and a marker for it is skipped until it is.
+    """
+    from_start = (F.col("first_base") == 0) & (F.col("log_start_offset") == 0)
+    sole = F.col("of_sole_topic") & ~F.col("coordinator_topic")
+    since = F.when(sole, F.lit(-2 * BEYOND_CLOCKS_MS)).otherwise(_there_since(tolerance))
+    return F.when(from_start, since)
+
+
+def _copies(partition_info: DataFrame, tolerance: Column) -> DataFrame:
     """What a row asks of the copy of its partition."""
-    return partition_info.select(
+    return partition_info.withColumn("all_since_ms", _all_since(tolerance)).select(
         "partition_index", "broker", "topic", "partition", "complete_up_to_ms", "clean_shutdown",
         "stable_below", "of_leader", "first_dated_offset", "first_dated_ms", "set_backs",
         "single_broker", "alone_in_cluster", "holes", "missing",
         "emptied", "last_legacy_offset", "log_end_offset", "high_watermark", "kraft_only",
         "first_base", "log_start_offset", "log_start_known", "one_moment_from", "fetched",
-        "coordinator_topic", "replica_set", "of_deleted_topic", _told_id(), _listed(),
+        "coordinator_topic", "replica_set", "of_deleted_topic", "all_since_ms",
+        _told_id(), _listed(),
     )  # fmt: skip
 
 
@@ -270,7 +302,8 @@ def decided_partition_context(
     may_come: see `decided.judged`.
     all_aborted: see `_with_open_data`.
     """
-    copies = _copies(partition_info)
+    tolerance = F.lit(ages.clock_tolerance)
+    copies = _copies(partition_info, tolerance)
     known_ends = with_last_outcomes(given.history, given.owners)
 
     def beside(decisions: DataFrame, markers: DataFrame) -> DataFrame:
@@ -286,7 +319,6 @@ def decided_partition_context(
         producers = given.keep(selected.select("producer_id").distinct())
         decided, markers, runs = _of_producers(given, producers)
         placed = markers.join(small(_topics(partition_info)), on="partition_index", how="inner")
-        tolerance = F.lit(ages.clock_tolerance)
         dated = with_first_once(copies, given.markers, tolerance, given.keep)
         of_copies = selected.join(small(dated), on="partition_index", how="inner")
         decided_rows = with_decision(of_copies, decided, known_ends, given.owners)

@@ -19,6 +19,7 @@ from schemas.topics import TXN_LOG_TOPIC
 from udfs.rules.absence import partitions_proven
 from udfs.rules.clock import BEYOND_CLOCKS_MS
 from udfs.rules.extent import is_replicated
+from udfs.rules.logic import surely
 
 OF_TRANSACTION = ["partition_index", "producer_id", "transaction_number"]
 
@@ -135,11 +136,12 @@ def _last_markers(opened: DataFrame, states: DataFrame) -> DataFrame:
 def moments(opened: DataFrame, states: DataFrame, tolerance: int) -> DataFrame:
     """When the data of open transactions lay there at the latest, ms of brokers' clocks.
 
-    Columns: OF_TRANSACTION, begun_by_ms and behind_data_ms (the broker's first moment after the
-    first batch, and after the last, to which no clock came twice; null where none lies there),
-    last_marker_ms: see `_last_markers`. Where no moment lies behind data, they are not older than
-    that, however old their client says that they are. Client timestamps say nothing of either
-    (`udfs.rules.clock`).
+    Columns: OF_TRANSACTION; committed_before (in the partition of any open transaction of its
+    producer a COMMIT stands in front of the data, else null); begun_by_ms and behind_data_ms (the
+    broker's first moment after the first batch, and after the last, to which no clock came twice;
+    null where none lies there); last_marker_ms: see `_last_markers`. Where no moment lies behind
+    data, they are not older than that, however old their client says that they are. Client
+    timestamps say nothing of either (`udfs.rules.clock`).
     """
     ends = opened.select(
         *OF_TRANSACTION, F.explode(F.array("first_offset", "last_offset")).alias("at_offset")
@@ -170,7 +172,14 @@ def moments(opened: DataFrame, states: DataFrame, tolerance: int) -> DataFrame:
             F.max_by("behind_ms", "at_offset").alias("behind_data_ms"),
         )
         .join(small(_last_markers(opened, states)), on="partition_index", how="left")
+        .join(small(_committed(opened)), on="producer_id", how="left")
     )
+
+
+def _committed(opened: DataFrame) -> DataFrame:
+    """One row a producer id with a COMMIT in front of data that are open: committed_before."""
+    committed = opened.filter(F.col("opening_marker.commit"))
+    return committed.groupBy("producer_id").agg(F.lit(True).alias("committed_before"))
 
 
 def gone_on(
@@ -288,8 +297,10 @@ def log_ages(
     logs_until_ms: every partition of `__transaction_state` has a copy that is complete up to this
     moment; logs_stopped: and of a broker that was stopped cleanly and has no other beside it in its
     cluster. Null without the log. coordinator_log_complete: every partition of it is in the dump.
-    none_lost_since_ms: see `_none_lost_since`.
+    coordinator_log_whole: each of them has a copy from offset 0 on, of which nothing is missing,
+    and each record can be read. none_lost_since_ms: see `_none_lost_since`.
     """
+    whole = (F.col("first_base") == 0) & (F.size("missing") == 0) & F.col("unreadable_at").isNull()
     stopped = F.col("clean_shutdown") & F.col("alone_in_cluster")
     by_partition = (
         partition_info.filter(F.col("topic") == TXN_LOG_TOPIC)
@@ -297,17 +308,19 @@ def log_ages(
         .agg(
             F.max("complete_up_to_ms").alias("until_ms"),
             F.max(stopped).alias("stopped"),
+            F.max(surely(whole)).alias("whole"),
             F.max("ids").alias("ids"),
             F.max("misplaced_ids").alias("misplaced_ids"),
         )
     )
-    whole = by_partition.agg(
+    of_all = by_partition.agg(
         # A copy of which nothing is known is as old as can be.
         F.min(F.coalesce("until_ms", F.lit(-1))).alias("logs_until_ms"),
         F.min("stopped").alias("logs_stopped"),
+        F.min("whole").alias("coordinator_log_whole"),
         _log_complete(listing).alias("coordinator_log_complete"),
     )
-    return whole.crossJoin(F.broadcast(_none_lost_since(records, partition_info)))
+    return of_all.crossJoin(F.broadcast(_none_lost_since(records, partition_info)))
 
 
 def epochs(opened: DataFrame, log: CoordinatorLog) -> DataFrame:

@@ -63,7 +63,13 @@ FILES = {
     "epoch_record_file": "epoch_record.file_index",
 }
 # What is looked up for other columns only.
-ASKED_ONLY = ("none_lost_since_ms", "shared_epoch", *TOLD)
+ASKED_ONLY = (
+    "none_lost_since_ms",
+    "coordinator_log_whole",
+    "committed_before",
+    "shared_epoch",
+    *TOLD,
+)
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,13 @@ without data may have been emptied by the cleaner. A message format older than 2
 marker; with transaction.version 2 no topic has one. Of an ABORT below the log start, or of a
 running broker, the cleaner may have left the data; not in a topic that always was compact.
 
+It is also reported, at offset 0, if the log was lost as a whole: it begins at offset 0, its log
+start is there, nothing in front of what it has is missing, and its partition was there at the
+decision. That is so if `__cluster_metadata`, whole from its beginning, knows one topic of the name
+only, and partition.metadata has its id: a transaction cannot list a partition that is not there.
+Or if another partition of that id with the same or a higher number, or any one of an internal
+topic, holds something that is surely older.
+
 Before transaction.version 2 data of one epoch may belong to a later transaction, so they count only
 if no later transaction was begun. The finding is inconclusive if one may be among records of the
 coordinator's log that are lost or compacted away. It is also inconclusive if nothing older is there
@@ -51,6 +58,7 @@ replaced.
 Evidence: the first batch of the transaction there, and the Prepare record.
 """
 
+from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.model.ending import OFFSETS_ABORTED, OFFSETS_FIRST, OFFSETS_SET
@@ -72,6 +80,12 @@ from jobs.verify.verdict import (
 from schemas.topics import OFFSETS_TOPIC
 from udfs.rules.extent import is_replicated
 from udfs.rules.logic import surely
+
+
+def _lost_from_the_head() -> Column:
+    """Whether what shows the loss is only that the log should begin with its partition."""
+    return F.col("data_run").isNull() & (F.col("held_from") < 0)
+
 
 CHECK = Check(
     code="missing_marker_in_listed_partition",
@@ -136,6 +150,10 @@ CHECK = Check(
             text("{markers} {decision} markers of that epoch instead of {completes}"),
         )
         .when(
+            _lost_from_the_head(),
+            text(NO_DATA + "{held_from}; the log begins anew at offset 0"),
+        )
+        .when(
             F.col("data_run").isNull(),
             text(NO_DATA + "{held_from}"),
         )
@@ -172,6 +190,13 @@ CHECK = Check(
                 text(
                     " It lacks the {decision} markers of at least {short_number} transactions of "
                     "epoch {marker_epoch}; this is the first of them."
+                ),
+            ).otherwise(F.lit("")),
+            F.when(
+                _lost_from_the_head(),
+                F.lit(
+                    " What the log held up to then is lost: it begins anew at offset 0, as behind "
+                    "a lost disk or folder."
                 ),
             ).otherwise(F.lit("")),
         )

@@ -17,11 +17,16 @@ timestamp after the data; client timestamps prove nothing.
 Brokers up to Kafka 2.3 forgot a transaction when all its data were deleted with the head of the
 log.
 
+If a COMMIT in front of such data shows that a coordinator knew the producer, and
+`__transaction_state`, whole from offset 0 on, does not name it, the finding says so: its records
+are lost.
+
 Evidence: the first and the last batch of the transaction.
 """
 
 from pyspark.sql import functions as F
 
+from jobs.model.found import THOUGH_COMMITTED
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
 from jobs.verify.conditions.began_anew import begun_and_gone
 from jobs.verify.conditions.copies import judged_on_a_longer_copy
@@ -66,7 +71,8 @@ CHECK = Check(
     ),
     expected=lambda: F.lit("a COMMIT or ABORT marker, or a coordinator that lists the partition"),
     found=lambda: text(
-        "no marker; coordinator: {coordinator_state}{late}{decided}",
+        "no marker; coordinator: {coordinator_state}{forgotten}{late}{decided}",
+        forgotten=F.when(F.col("forgotten"), F.lit(THOUGH_COMMITTED)).otherwise(F.lit("")),
         late=F.when(
             F.col("behind_own_marker"),
             text(

@@ -35,6 +35,7 @@ def _extent_of_row(tolerance: Column) -> list[Column]:
     everything from then on is there (ms): a broker's clock says that something is older, or data of
     a lower epoch of the same producer are there, which a marker ended before the decision;
     whole_from_as_read: the same by the first moment, though a clock may have come to it twice.
+    Both are earlier where the log begins with its partition (all_since_ms, null where not known).
     whole_to: the copy is complete up to then.
     """
     older = F.col("earlier_offset").isNotNull()
@@ -49,7 +50,9 @@ def _extent_of_row(tolerance: Column) -> list[Column]:
         apart_ms(tolerance).alias("apart_ms"),
         at_once.alias("at_once"),
         *[
-            F.when(older, F.lit(-2 * BEYOND_CLOCKS_MS)).otherwise(F.col(first)).alias(name)
+            F.when(older, F.lit(-2 * BEYOND_CLOCKS_MS))
+            .otherwise(F.least(first, "all_since_ms"))
+            .alias(name)
             for first, name in (
                 ("first_dated_ms", "whole_from"),
                 ("first_read_ms", "whole_from_as_read"),
@@ -107,7 +110,8 @@ def _anchors(tolerance: Column) -> list[Column]:
     before it prepared this one, whatever the clocks say. clock_anchor: the first batch with a
     moment of a broker's clock, if it is older than the decision for sure; near_anchor: if by clocks
     that may differ. replica_anchor: the offset before the one at which a replica has the marker, if
-    this copy reaches over it.
+    this copy reaches over it. head_anchor: -1, if the log begins with its partition, and that was
+    there at the decision.
     """
     running = surely(
         (F.col("running_epoch") == F.col("prepared_data_epoch"))
@@ -135,6 +139,7 @@ def _anchors(tolerance: Column) -> list[Column]:
     by_order = (F.col("prepares") == 1) & attribution.ended_before(
         F.col("ended_complete"), F.col("newest_prepare")
     )
+    there = attribution.surely_before(F.col("all_since_ms"), prepared, F.col("apart_ms"))
     here = (
         F.col("markers").isNull()
         & (F.col("marked_in_replica") >= F.col("first_base"))
@@ -149,6 +154,7 @@ def _anchors(tolerance: Column) -> list[Column]:
         F.when(by_clock, F.col("first_dated_offset")).alias("clock_anchor"),
         F.when(nearly, F.col("first_dated_offset")).alias("near_anchor"),
         F.when(here, F.col("marked_in_replica") - 1).alias("replica_anchor"),
+        F.when(there, F.lit(-1).cast("long")).alias("head_anchor"),
     ]
 
 

@@ -44,13 +44,22 @@ def _begun_late(tolerance: Column) -> Column:
 def _of_first() -> list[Column]:
     """due_from, counted_gone, unseen_gone: `_held` of the decisions that are due in the copy.
 
-    Their marker is due where something is older.
+    Their marker is due where something is older, or where the log begins with its partition.
     """
-    older = F.coalesce("earlier_offset", "order_anchor", "first_dated_offset", "first_read_offset")
+    moment = F.coalesce("first_dated_ms", "first_read_ms")
+
+    def older(prepared: Column) -> Column:
+        dated = surely(attribution.surely_before(moment, prepared, F.col("apart_ms")))
+        from_head = F.when(F.col("all_since_ms").isNotNull() & ~dated, F.lit(-1))
+        return F.coalesce(
+            "earlier_offset", "order_anchor", from_head, "first_dated_offset", "first_read_offset"
+        )
+
+    counted, unseen = F.col("short_prepared"), F.col("unseen_short.prepared")
     return [
-        F.coalesce("own_data_last", older).alias("due_from"),
-        _gone(older, COUNTED).alias("counted_gone"),
-        _gone(older, UNSEEN).alias("unseen_gone"),
+        F.coalesce("own_data_last", older(F.coalesce(counted, unseen))).alias("due_from"),
+        _gone(older(counted), COUNTED).alias("counted_gone"),
+        _gone(older(unseen), UNSEEN).alias("unseen_gone"),
     ]
 
 
@@ -61,7 +70,9 @@ def _of_newest(tolerance: Column) -> list[Column]:
     which may be gone with the head of the log. So they prove that a marker is due only where the
     log has had no other head since their epoch began in it: then it is due from offset 0 on.
     """
-    older = F.coalesce("earlier_offset", "order_anchor", "clock_anchor", "replica_anchor")
+    older = F.coalesce(
+        "earlier_offset", "order_anchor", "clock_anchor", "replica_anchor", "head_anchor"
+    )
     settled = F.col("owner_settled") & ~F.col("owner_may_be_lost")
     theirs = F.coalesce(F.when(settled, F.col("owned_last")), F.col("early_anchor"))
     whole = attribution.has_had_no_other_head(
