@@ -3,6 +3,7 @@
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from jobs.model.decided_data import OF_STEP, epoch_of_data, recorded, step_of, told_by
 from jobs.model.lost_records import counted, is_only_here
 from jobs.spark.joins import small
 from schemas.coordinator_states import (
@@ -14,11 +15,7 @@ from schemas.coordinator_states import (
 from udfs.rules.absence import none_between
 from udfs.rules.attribution import carried_out_unseen, took_effect
 from udfs.rules.coordinator_step import (
-    NO_RECORD,
     TRANSACTION_VERSION_2,
-    Recorded,
-    Step,
-    data_epoch,
     ended_otherwise,
     epoch_in_effect,
     gave_way,
@@ -32,11 +29,6 @@ from udfs.rules.producer_step import LAST_EPOCH
 
 # Below every epoch: the history of the producer id is known from its beginning.
 FROM_THE_BEGINNING = -1
-# What a rule about steps asks of a record beside its state.
-OF_STEP = (
-    "producer_id", "producer_epoch", "start_ms", "timeout_ms", "next_producer_id",
-    "client_transaction_version",
-)  # fmt: skip
 OF_FIRST = ("offset", "status", "producer_epoch", "client_transaction_version", "transactional_id")
 
 
@@ -48,12 +40,14 @@ def decisions(txn_log_records: DataFrame) -> DataFrame:
     `schemas.log_row.DECISION`.
     """
     by_id = Window.partitionBy("partition_index", "transactional_id").orderBy("offset")
-    before = F.struct("status", "producer_id", "producer_epoch", "client_transaction_version")
+    before = F.struct("status", *OF_STEP)
     after = F.struct("offset", "ordinal", "timestamp", "leader_epoch", "status", *OF_STEP)
-    stepped = txn_log_records.filter(
-        F.col("transactional_id").isNotNull() & F.col("error").isNull()
-    ).select(
-        "*", F.lag(before).over(by_id).alias("before"), F.lead(after).over(by_id).alias("next")
+    stepped = (
+        txn_log_records.filter(F.col("transactional_id").isNotNull() & F.col("error").isNull())
+        .select(
+            "*", F.lag(before).over(by_id).alias("before"), F.lead(after).over(by_id).alias("next")
+        )
+        .withColumn("told_by", told_by(by_id, "before"))
     )
     transaction_version_2 = F.col("client_transaction_version") >= TRANSACTION_VERSION_2
     missing = ~none_between(counted(), counted("next."))
@@ -64,7 +58,7 @@ def decisions(txn_log_records: DataFrame) -> DataFrame:
         & is_completed_by(step_of(""), step_of("next."))
         & ~(missing & untold)
     )
-    prepare, before_it = recorded(""), recorded("before.")
+    prepare, before_it = recorded(""), recorded("told_by.")
     otherwise = missing & ended_otherwise(step_of(""), step_of("next."))
     goes_on = gave_way(step_of(""), step_of("next.")) | surely(otherwise)
     starts = F.col("start_ms"), F.col("next.start_ms")
@@ -123,24 +117,6 @@ def with_what_is_replicated(decided: DataFrame, partition_info: DataFrame) -> Da
         .withColumn("told_by_another", told)
         .drop("stable_below", "outlasted", "only_here")
     )
-
-
-def epoch_of_data(prepare: Recorded, before: Recorded) -> Column:
-    """Epoch of the data that a Prepare record ends; `before`: the record of its id before it."""
-    known = Recorded(*[F.coalesce(value, F.lit(NO_RECORD)) for value in before])
-    epoch: Column = data_epoch(prepare, known)
-    return epoch
-
-
-def step_of(prefix: str, state: str = "status") -> Step:
-    """The columns of a record for a rule about steps; `state`: the name of its state."""
-    return Step(*[F.col(f"{prefix}{name}") for name in (state, *OF_STEP)])
-
-
-def recorded(prefix: str, state: str = "status") -> Recorded:
-    """The same for a rule about the epoch of a record."""
-    names = (state, "producer_id", "producer_epoch", "client_transaction_version")
-    return Recorded(*[F.col(f"{prefix}{name}") for name in names])
 
 
 def _first_outcome() -> list[Column]:

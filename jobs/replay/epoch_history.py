@@ -3,8 +3,8 @@
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from jobs.model.decided_data import OF_STEP, epoch_of_data, recorded, step_of, told_by
 from jobs.model.lost_records import counted, unreadable_of_ids
-from jobs.replay.decisions import OF_STEP, epoch_of_data, recorded, step_of
 from jobs.spark.joins import small
 from schemas.coordinator_states import (
     COMPLETE_ABORT,
@@ -21,7 +21,7 @@ from udfs.rules.coordinator_step import (
     Recorded,
     epoch_by_version,
     epoch_in_effect,
-    gave_way,
+    is_tried_again,
 )
 from udfs.rules.extent import is_replicated
 from udfs.rules.logic import surely
@@ -44,7 +44,7 @@ def _recorded(prefix: str = "") -> Recorded:
 def _epoch_of_data() -> Column:
     """Epoch of the data that a record is about: a Prepare record may raise it by one or two."""
     return F.when(
-        F.col("state").isin(*PREPARED), epoch_of_data(_recorded(), _recorded("previous."))
+        F.col("state").isin(*PREPARED), epoch_of_data(_recorded(), _recorded("told_by."))
     ).otherwise(F.col("producer_epoch"))
 
 
@@ -61,13 +61,6 @@ def _epochs_listed() -> Column:
     tells = F.col("state").isin(*PREPARED) & ~fence
     other = F.when(tells & (by_version != F.col("data_epoch")), by_version)
     return F.array_compact(F.array("data_epoch", other))
-
-
-def _is_tried_again() -> Column:
-    """Whether a record goes on with the transaction of a Prepare record right before it."""
-    goes_on = gave_way(step_of("previous.", "state"), step_of("", "state"))
-    answer: Column = surely(F.col("previous.state").isin(*PREPARED) & goes_on)
-    return answer
 
 
 def _begins() -> Column:
@@ -122,6 +115,7 @@ def _proven() -> Column:
 def _numbered(readable: DataFrame) -> DataFrame:
     """Adds to each record of an id its state, the record before (`previous`) and what it proves.
 
+    told_by: the record that tells the data of a decision, see `jobs.model.decided_data`;
     generation: producer ids that a record other than Empty shows to be in use; another: the
     record is Empty and has one that is not yet.
     """
@@ -142,6 +136,7 @@ def _numbered(readable: DataFrame) -> DataFrame:
             surely((F.col("state") == EMPTY) & (F.col("producer_id") != F.col("used"))),
         )
         .withColumn("proven", _proven())
+        .withColumn("told_by", told_by(by_id, "previous", "state"))
         .withColumn("here", F.struct(*PLACE_OF_RECORD))
     )
 
@@ -170,7 +165,8 @@ def _by_epoch(readable: DataFrame) -> DataFrame:
         .filter(F.col("producer_id").isNotNull())
         .withColumn("data_epoch", _epoch_of_data())
     )
-    decides = F.col("state").isin(*PREPARED) & ~_is_tried_again()
+    tried_again = is_tried_again(step_of("", "state"), step_of("previous.", "state"))
+    decides = F.col("state").isin(*PREPARED) & ~tried_again
     own = (F.col("generation") + F.col("another").cast("long")) * EPOCHS + F.col("data_epoch")
     last = F.struct("here", "ahead", "newest", "proven_behind", own.alias("own"), "partitions")
     # With the epoch of its data, as a client of version 0 or 1 aborts.

@@ -43,6 +43,7 @@ from udfs.rules.coordinator_step import (
     is_completed_by,
     is_of_older_version,
     is_plain,
+    is_tried_again,
     keeps,
     keeps_announced,
     lacks_raise,
@@ -58,6 +59,7 @@ from udfs.rules.coordinator_step import (
     shares_epoch,
     shown_version,
     takes_up,
+    tells_no_more,
     tells_older_version,
     tried_before,
     unless_told,
@@ -549,6 +551,27 @@ def test_a_decision_is_about_the_data_of_the_record_before(
     assert int(data_epoch(prepare, nothing)) == int(epoch_by_version(prepare))
 
 
+@pytest.mark.parametrize(
+    ("before", "record", "again", "no_more"),
+    [
+        (step(ONGOING), step(PREPARE_ABORT, epoch=1), False, True),
+        (step(ONGOING, pid=2), step(PREPARE_ABORT, epoch=1), False, False),
+        (step(PREPARE_ABORT, epoch=1), step(PREPARE_ABORT, epoch=1), True, True),
+        (step(PREPARE_COMMIT), step(PREPARE_ABORT, epoch=1), True, True),
+        # Of another transaction: what lay between is gone.
+        (step(PREPARE_ABORT, epoch=1), step(PREPARE_ABORT, epoch=1, start=7), False, False),
+        (step(PREPARE_COMMIT), step(ONGOING), True, False),
+        (step(PREPARE_ABORT, epoch=1), step(COMPLETE_ABORT, epoch=1), False, False),
+        (step(COMPLETE_COMMIT), step(PREPARE_ABORT, epoch=1, version=2), False, False),
+    ],
+)
+def test_what_is_tried_again_tells_no_more_of_its_data(
+    before: Step, record: Step, again: bool, no_more: bool
+) -> None:
+    assert holds(is_tried_again(record, before)) == again
+    assert holds(tells_no_more(record, before)) == no_more
+
+
 def test_what_raises_the_epoch_proves_only_the_one_before() -> None:
     state = [ONGOING, EMPTY, EMPTY, PREPARE_ABORT, PREPARE_ABORT]
     state += [PREPARE_ABORT, PREPARE_COMMIT, COMPLETE_ABORT]
@@ -636,7 +659,7 @@ def test_columns_say_what_arrays_say_of_a_raise(spark: SparkSession) -> None:
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("rule", [gave_way, ended_otherwise])
+@pytest.mark.parametrize("rule", [gave_way, ended_otherwise, is_tried_again, tells_no_more])
 def test_columns_say_what_arrays_say_of_what_gave_way(
     spark: SparkSession, rule: Callable[..., Any]
 ) -> None:

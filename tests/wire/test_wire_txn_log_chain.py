@@ -12,7 +12,7 @@ from schemas.coordinator_states import (
     PREPARE_COMMIT,
 )
 from udfs.rules.coordinator_step import TRANSACTION_VERSION_2
-from udfs.wire.coordinator.txn_log_chain import States, chain, fold_states, plain_steps
+from udfs.wire.coordinator.txn_log_chain import States, chain, fold_states, plain_steps, told_by
 
 T0 = 1_700_000_000_000
 LISTS = [(), ("orders-0",), ("orders-0", "orders-1")]
@@ -57,6 +57,26 @@ def test_a_chain_takes_the_records_of_each_id_together() -> None:
     assert chained.place.tolist() == [0, 0, 1, 2, 1]
     assert chained.size.tolist() == [3, 2, 3, 3, 2]
     assert chain(np.empty(0, dtype=np.int64)).place.size == 0
+
+
+def test_tries_of_a_decision_are_told_by_what_stands_in_front_of_them() -> None:
+    first, anew = (3, 10, 5, 60_000, ONGOING, ONE, T0, T0), (3, 10, 8, 60_000, EMPTY, NONE, T0, -1)
+    tries = [(3, 10, 6, 60_000, PREPARE_ABORT, ONE, T0 + n, T0) for n in range(1, 4)]
+    other = (4, 11, 0, 60_000, ONGOING, ONE, T0, T0)
+    rows = [first, other, tries[0], tries[1], other, tries[2], anew]
+    states = of_rows(rows)
+    assert told_by(states, chain(states.identity)).tolist() == [-1, -1, 0, 0, 1, 0, 5]
+    assert folding(rows).decided.tolist() == [False, False, True, True, False, True, False]
+
+
+def test_tries_whose_first_record_may_lie_in_another_split_are_not_decided_in_it() -> None:
+    tries = [(3, 10, 6, 60_000, PREPARE_ABORT, ONE, T0 + n, T0) for n in range(1, 4)]
+    anew = (3, 10, 8, 60_000, EMPTY, NONE, T0, -1)
+    states = of_rows([*tries, anew])
+    assert told_by(states, chain(states.identity)).tolist() == [-1, 0, 0, 2]
+    found = folding([*tries, anew])
+    assert not found.decided.any()
+    assert not found.folded.any()
 
 
 def test_of_plain_transactions_only_the_ends_are_kept() -> None:

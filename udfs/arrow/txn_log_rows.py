@@ -26,7 +26,7 @@ from udfs.rules.coordinator_step import (
     shares_epoch,
 )
 from udfs.wire.batches.batch_headers import BatchHeaders, Bools, Int64s
-from udfs.wire.coordinator.txn_log_chain import Chain, Folding, chain, fold_states
+from udfs.wire.coordinator.txn_log_chain import Chain, Folding, chain, fold_states, told_by
 
 FOLDED_SCHEMA: pa.Schema = to_arrow_schema(log_row.FOLDED_RECORD)
 DECISION_SCHEMA: pa.Schema = to_arrow_schema(log_row.DECISION)
@@ -201,8 +201,9 @@ class _Split:
         The same as `jobs.replay.decisions.decisions` says of those that were not folded away.
         """
         states, usual = self._states, self._usual
-        before, after = self._chain.previous[some], self._chain.following[some]
-        prepare, earlier = self._recorded(some), self._recorded(before)
+        after = self._chain.following[some]
+        tells = told_by(states, self._chain)[some]
+        prepare, earlier = self._recorded(some), self._recorded(tells)
         transaction_version_2, status = (
             prepare.transaction_version >= TRANSACTION_VERSION_2,
             prepare.state,

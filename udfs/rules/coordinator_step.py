@@ -314,6 +314,25 @@ def tried_before(prepare: Recorded, before: Recorded) -> Values:
     )
 
 
+def tells_no_more(record: Step, before: Step) -> Values:
+    """Whether all that tells the data of a Prepare record stands in front of it.
+
+    The record before is of the running transaction, or is a try of the same decision whose append
+    failed late. A fence that failed is tried again with the same epoch, from 2.6 on, and up to 2.5
+    with a higher one (`TransactionMetadata.hasFailedEpochFence`, KAFKA-9666), any number of times:
+    so the newest record of which this does not hold tells the data of all tries behind it.
+    """
+    prepared = is_in(record.state, (PREPARE_COMMIT, PREPARE_ABORT))
+    runs = (before.state == ONGOING) & (before.producer_id == record.producer_id)
+    return surely(prepared & (surely(runs) | is_tried_again(record, before)))
+
+
+def is_tried_again(record: Step, before: Step) -> Values:
+    """Whether the record goes on with the transaction of a Prepare record right before it."""
+    prepared = is_in(before.state, (PREPARE_COMMIT, PREPARE_ABORT))
+    return surely(prepared & gave_way(before, record))
+
+
 def epoch_by_version(prepare: Recorded) -> Values:
     """Epoch of the data that a Prepare record ends, where it is no fence and nothing else tells.
 
@@ -327,7 +346,7 @@ def epoch_by_version(prepare: Recorded) -> Values:
 def may_have_raised(prepare: Recorded, before: Recorded) -> Values:
     """Whether a decision that does not tell its version may have raised the epoch of its data.
 
-    The running transaction in front of it has the epoch of its data.
+    The running transaction in front of it, or in front of its first try, has that epoch.
     """
     stays = ends_running(prepare, before) & (before.producer_epoch == prepare.producer_epoch)
     return surely(prepare.transaction_version < 0) & ~surely(stays)
@@ -347,9 +366,11 @@ def shown_version(record: Recorded, running: Recorded) -> Values:
 
 
 def data_epoch(prepare: Recorded, before: Recorded) -> Values:
-    """Epoch of the data that a Prepare record ends; `before`: the record of its id before it.
+    """Epoch of the data that a Prepare record ends; `before`: the record that tells them.
 
-    Where that is not there, all of it is NO_RECORD.
+    That is the record of its id before it, or, where that is of an append of the same decision that
+    failed late, the one behind which the tries stand (`tells_no_more`): of the running transaction,
+    or the first try. Where it is not there, all of it is NO_RECORD.
     """
     by_version, earlier = epoch_by_version(prepare), epoch_by_version(before)
     of_first_try = surely(tried_before(prepare, before) & (earlier < by_version))
@@ -362,9 +383,9 @@ def is_clients_version(prepare: Recorded, before: Recorded) -> Values:
 
     A COMMIT is decided at the client's request, which tells it. An ABORT may be one of a broker by
     itself, for a fence or a timeout: it has the version of the cluster, whatever the client's is
-    (`TransactionCoordinator.abortTimedOutTransactions`). Then the record before tells it, where it
-    is that of the running transaction; or one of a transaction of version 2 that raised the epoch
-    to that of these data: no client of an older version ever learns of that epoch.
+    (`TransactionCoordinator.abortTimedOutTransactions`). Then the record `before` (`data_epoch`)
+    tells it, where it is that of the running transaction; or one of a transaction of version 2 that
+    raised the epoch to that of these data: no client of an older version ever learns of that epoch.
     """
     same = before.producer_id == prepare.producer_id
     of_version_2 = before.transaction_version >= TRANSACTION_VERSION_2
@@ -380,8 +401,8 @@ def shares_epoch(prepare: Recorded, before: Recorded) -> Values:
 
     Under transaction.version 0 and 1 they do. A decision that is written as version 2 may end the
     transaction of such a client (`is_clients_version`): so it counts where nothing tells that it
-    does not. `before`: the record of its id before it; where that is not there, all of it is
-    NO_RECORD, or null.
+    does not. `before`: as of `data_epoch`; where that is not there, all of it is NO_RECORD, or
+    null.
     """
     of_version_2 = surely(prepare.transaction_version >= TRANSACTION_VERSION_2)
     older_client = (ends_running(prepare, before) | tried_before(prepare, before)) & ~surely(

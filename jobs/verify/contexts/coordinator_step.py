@@ -4,6 +4,7 @@ from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
 from jobs.model.coordinator_log import CoordinatorLog
+from jobs.model.decided_data import epoch_of_data, recorded, told_by
 from jobs.model.lost_records import counted, is_only_here, lost_behind
 from jobs.model.state_names import state_name
 from jobs.spark.joins import small
@@ -99,15 +100,13 @@ def _enriched(linked: DataFrame, files: DataFrame, ages: Ages) -> DataFrame:
         F.col("previous.length").alias("previous_length"),
         F.col("first_user.position").alias("user_position"),
         F.col("first_user.length").alias("user_length"),
-        F.when(F.col("previous.state") == ONGOING, F.col("previous.producer_epoch"))
-        .otherwise(F.col("producer_epoch"))
-        .alias("data_epoch"),
+        epoch_of_data(recorded("", "state"), recorded("told_by.", "state")).alias("data_epoch"),
         F.try_subtract("producer_id", F.pmod("producer_id", F.lit(BLOCK_SIZE))).alias(
             "producer_id_block"
         ),
         F.try_subtract(now, "timestamp").alias("age_ms"),
         F.try_subtract(seen_up_to, "timestamp").alias("seen_for_ms"),
-    )
+    ).drop("told_by")
 
 
 def _with_shown_versions(stated: DataFrame, up_to_here: WindowSpec) -> DataFrame:
@@ -130,9 +129,10 @@ def _with_shown_versions(stated: DataFrame, up_to_here: WindowSpec) -> DataFrame
 def _stepped(txn_log_records: DataFrame) -> DataFrame:
     """Records beside earlier ones of their id, with the client's version as they show it.
 
-    Added: state, new_tag, previous, earlier, newest; newest_complete (of the records before, null
-    for none), completes (their number) and since_complete (those after the newest one, in order,
-    at most LOOKED_BACK), both as `_taken_up`.
+    Added: state, new_tag, previous, earlier, newest; told_by (tells the data of a decision, see
+    `jobs.model.decided_data`); newest_complete (of the records before, null for none), completes
+    (their number) and since_complete (those after the newest one, in order, at most LOOKED_BACK),
+    both as `_taken_up`.
     """
     by_offset = Window.partitionBy("partition_index").orderBy("offset", "position")
     before = by_offset.rowsBetween(Window.unboundedPreceding, -1)
@@ -162,8 +162,10 @@ def _stepped(txn_log_records: DataFrame) -> DataFrame:
         .orderBy("ordinal", "offset")
         .rowsBetween(-LOOKED_BACK, -1)
     )
-    return stepped.withColumn(
-        "since_complete", F.collect_list(F.when(named, _taken_up())).over(since)
+    return stepped.select(
+        "*",
+        F.collect_list(F.when(named, _taken_up())).over(since).alias("since_complete"),
+        told_by(by_id, "previous", "state").alias("told_by"),
     )
 
 

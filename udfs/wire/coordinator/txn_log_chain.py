@@ -75,7 +75,8 @@ class Chain(NamedTuple):
 class Folding(NamedTuple):
     """`folded`: needs no row. `judged`: a plain step between records of the stretch.
 
-    `decided`: a Prepare record whose neighbours of the same id are both in the stretch.
+    `decided`: a Prepare record whose neighbours of the same id are both in the stretch, and what
+    tells its data (`told_by`), too.
     """
 
     folded: Bools
@@ -153,6 +154,25 @@ def _keep_before(kept: Bools, asked: Int64s, previous: Int64s, complete: Bools) 
         asked = before[~complete[before]]
 
 
+def told_by(states: States, chained: Chain) -> Int64s:
+    """Index of the record that tells the data of each Prepare record; -1 for none.
+
+    The record of its id before it, or that behind which the tries of its decision stand, see
+    `udfs.rules.coordinator_step.data_epoch`. A run of tries may be as long as the stretch.
+    """
+    before = chained.previous
+    here, last = states.step(), states.at(before).step()
+    there = before >= 0
+    tells = ~(there & step.tells_no_more(here, last))
+    # By id, and in the order of the log: the first record of an id always tells.
+    order = np.argsort(states.identity, kind="stable")
+    newest = np.maximum.accumulate(np.where(tells[order], np.arange(order.size), 0))
+    first = np.full(order.size, -1)
+    first[order[1:]] = order[newest[:-1]]
+    again = there & step.is_tried_again(here, last)
+    return np.where(again, first, before)
+
+
 def fold_states(
     states: States, chained: Chain, whole: Bools, partitions: Sequence[Sequence[str]]
 ) -> Folding:
@@ -173,5 +193,8 @@ def fold_states(
         _keep_before(kept, ends, chained.previous, complete)
     inside = (chained.previous >= 0) & (chained.following >= 0) & whole
     prepared = np.isin(states.status, (PREPARE_COMMIT, PREPARE_ABORT))
+    # What is tried again from the first record of its id here may have been tried before.
+    first = told_by(states, chained)
+    begun = ~(prepared[first] & (chained.place[first] == 0))
     is_last = chained.place == chained.size - 1
-    return Folding(~kept, plain & ~is_last, inside & prepared)
+    return Folding(~kept, plain & ~is_last, inside & prepared & begun)
