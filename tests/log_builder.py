@@ -483,6 +483,13 @@ class LogBuilder:
             contents.append((None, metadata_value(4, option)))
         self._append_data(Line("plain"), transactional=False, contents=contents)
 
+    def assign(self, topic: str, partition: int, brokers: Sequence[int]) -> None:
+        """A batch of __cluster_metadata: a partition of the topic is created on these brokers."""
+        replicas = bytes([len(brokers) + 1]) + struct.pack(f">{len(brokers)}i", *brokers)
+        message = struct.pack(">i", partition) + hashlib.md5(topic.encode()).digest() + replicas
+        contents: Contents = [(None, metadata_value(3, message))]
+        self._append_data(Line("plain"), transactional=False, contents=contents)
+
     def register_broker(self, broker: int) -> None:
         """A batch of __cluster_metadata: a broker, as far as an audit reads the record."""
         value = metadata_value(0, struct.pack(">i", broker))

@@ -6,6 +6,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from jobs.model.cluster import Cluster, Clusters
 from jobs.model.dump import Dump, DumpPartition, cleaned_below, one_moment_from
+from jobs.model.missing import not_there
 from jobs.model.replicas import comparable_from
 from jobs.spark.local import local_frame
 from schemas.dump_partition import DUMP_PARTITION, LISTED_FILE
@@ -89,7 +90,8 @@ def partitions_table(spark: SparkSession, dump: Dump, clusters: Clusters) -> Dat
     """Rows of `schemas.dump_partition.DUMP_PARTITION`."""
     present = {(one.broker, one.cluster_id) for one in dump.partitions}
     # Of these a broker of the dump has a copy that is not there: it may be the leader's.
-    lacking = {(one.topic, one.partition) for one in dump.missing} | dump.unread
+    missing = not_there(dump, clusters)
+    lacking = {(one.topic, one.partition) for one in missing} | dump.unread
     rows = [
         _static_row(one, clusters.of(one.cluster_id), present, lacking) for one in dump.partitions
     ]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 from jobs.collect.listed import Folder, ListedFile, Role
 from jobs.collect.log_directory import Key, LogDirectory, read_text
 from jobs.collect.manifest import NAME
-from jobs.model.dump import MissingPartition
+from jobs.model.dump import DumpBroker, MissingPartition
 from udfs.storage.dump_path import DumpPath
 from udfs.wire.errors import WireError
 from udfs.wire.side_files import checkpoints
@@ -164,16 +164,15 @@ def refused_partitions(
 
 
 def missing_partitions(
-    directories: Sequence[LogDirectory], folders: Iterable[Folder]
+    directories: Sequence[LogDirectory], folders: Sequence[Folder]
 ) -> list[MissingPartition]:
     """Partitions that the dump has no folder of, although a checkpoint of a broker lists them.
 
+    Those that `__cluster_metadata` assigns to it are known later (jobs/model/missing.py).
     The manifest of a fetched dump lists those that could not be fetched.
     """
-    present: dict[object, set[Key]] = defaultdict(set)
-    for one in folders:
-        if one.topic is not None and one.partition is not None:
-            present[one.directory.owner].add((one.topic, one.partition))
+    present = _present(folders)
+    asked = {(one.cluster_id, one.broker): one for one in brokers(directories, folders)}
     listed = [
         (directory, (topic, partition), name)
         for directory in directories
@@ -182,7 +181,38 @@ def missing_partitions(
         )
     ]
     return [
-        MissingPartition(*key, directory.broker, f"{directory.label}{name}")
+        MissingPartition(
+            *key,
+            directory.broker,
+            f"{directory.label}{name}",
+            directory.owner not in asked or asked[directory.owner].was_asked_for(key[0]),
+        )
         for directory, key, name in listed
         if key not in present[directory.owner]
     ]
+
+
+def brokers(directories: Sequence[LogDirectory], folders: Iterable[Folder]) -> list[DumpBroker]:
+    """The brokers that the dump has partitions of, where it is known of which cluster."""
+    topics: dict[object, set[str]] = defaultdict(set)
+    for one in directories:
+        # Files outside of the log directories of a broker may be in a folder of its own.
+        if one.properties is not None:
+            topics[one.owner].update(one.topics)
+    known = {(one.cluster_id, one.broker) for one in directories}
+    present = _present(folders)
+    return [
+        DumpBroker(cluster, broker, frozenset(present[cluster, broker]), frozenset(patterns))
+        for cluster, broker in sorted(known, key=str)
+        if cluster is not None and broker is not None and present[cluster, broker]
+        for patterns in [topics[cluster, broker]]
+    ]
+
+
+def _present(folders: Iterable[Folder]) -> dict[object, set[Key]]:
+    """The partitions of each `LogDirectory.owner`."""
+    present: dict[object, set[Key]] = defaultdict(set)
+    for one in folders:
+        if one.topic is not None and one.partition is not None:
+            present[one.directory.owner].add((one.topic, one.partition))
+    return present

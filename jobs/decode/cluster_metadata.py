@@ -17,6 +17,7 @@ from pyspark.sql import functions as F
 from jobs.model.cluster import Block, Cluster, Clusters
 from jobs.model.dump import Dump, DumpFile, DumpMetadataLog
 from schemas import log_row
+from udfs.arrow.metadata_rows import Assigned
 from udfs.rules.producer_ids import overlaps_block_before
 from udfs.wire.metadata.metadata_log import (
     ABORTED,
@@ -237,7 +238,8 @@ def _of_all_copies(copies: Sequence[tuple[DumpMetadataLog, _Copy]]) -> Cluster:
     longest = _cluster(copies[-1][1])
     deleted = frozenset().union(*[_deleted(copy) for _, copy in copies])
     named = {name: one for name, one in longest.topic_ids.items() if one not in deleted}
-    return replace(longest, deleted=deleted, topic_ids=named)
+    replicas = {name: one for name, one in longest.replicas.items() if name in named}
+    return replace(longest, deleted=deleted, topic_ids=named, replicas=replicas)
 
 
 def _cluster(copy: _Copy) -> Cluster:
@@ -248,6 +250,7 @@ def _cluster(copy: _Copy) -> Cluster:
         next_producer_id=max(blocks) if blocks and copy.whole else None,
         partitions=_partitions(copy) if copy.whole else {},
         topic_ids=_topic_ids(copy) if copy.whole else {},
+        replicas=_replicas(copy) if copy.whole else {},
         expirations_ms=_expirations(copy),
         kraft_only=copy.kraft_only(),
         compacted=frozenset(
@@ -326,6 +329,18 @@ def _partitions(copy: _Copy) -> dict[str, int]:
     for fact in copy.of_kind(CreatedPartition):
         highest[fact["topic_id"]] = max(highest[fact["topic_id"]], fact["number"])
     return {name: highest[one] + 1 for name, one in newest.items() if one in highest}
+
+
+def _replicas(copy: _Copy) -> dict[str, dict[int, frozenset[int]]]:
+    """Topic -> partition -> brokers that the newest topic of that name is assigned to."""
+    of_topic: dict[str, dict[int, frozenset[int]]] = defaultdict(dict)
+    for fact in copy.facts:
+        if fact["fact"] == Assigned.__name__:
+            for one in fact["value"].split(" "):
+                number, _, brokers = one.partition("=")
+                known = frozenset(int(broker) for broker in brokers.split(",") if broker)
+                of_topic[fact["topic_id"]][int(number)] = known
+    return {name: of_topic[one] for name, one in _topic_ids(copy).items() if one in of_topic}
 
 
 def _policies(copy: _Copy) -> list[Told]:
