@@ -125,6 +125,7 @@ Options of a case, all optional
 On the clean broker the dump is complete up to AS_OF; on live only up to a partition's own markers.
 """
 
+import base64
 import gzip
 import hashlib
 import json
@@ -310,6 +311,12 @@ def group_metadata(version: int, members: int) -> bytes:
     return group_writer.encode_group_metadata(
         offsets_log.GroupMetadata(version, "consumer", 1, "range", None, group)
     )
+
+
+def metadata_id(topic: str) -> str:
+    """The id of a topic that `create_topic` creates, as in partition.metadata."""
+    digest = hashlib.md5(topic.encode()).digest()
+    return base64.urlsafe_b64encode(digest).decode().rstrip("=")
 
 
 def metadata_value(api_key: int, message: bytes) -> bytes:
@@ -1132,10 +1139,11 @@ class DumpWriter:
         self._add_lines(case, log, given["log"])
         self._partition(given["broker"], case.topic, case.partition, log, given)
         ids = {broker: "same", given["broker"]: given.get("topic_id", "same")}
+        told = TOPIC_IDS | ({"same": metadata_id(case.topic)} if "policy" in case.given else {})
         for one, topic_id in ids.items():
             if topic_id != "none":
                 folder = self.folder / one / f"{case.topic}-{case.partition}"
-                content = f"version: 0\ntopic_id: {TOPIC_IDS[topic_id]}"
+                content = f"version: 0\ntopic_id: {told[topic_id]}"
                 (folder / "partition.metadata").write_text(content, encoding="utf-8")
 
     @staticmethod

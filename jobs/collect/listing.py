@@ -25,6 +25,7 @@ def _static_row(
     alone = cluster.registered == {partition.broker}
     every = present == {(one, partition.cluster_id) for one in cluster.registered}
     is_current, is_deleted = _has_leader(partition, cluster)
+    once = partition.topic in cluster.created_once
     bases = [segment.base_offset for segment in partition.segments]
     return (
         partition.partition_index,
@@ -50,7 +51,7 @@ def _static_row(
         partition.topic_id,
         partition.metadata_file,
         cluster.partitions.get(partition.topic),
-        partition.topic in cluster.created_once,
+        once,
         partition.topic in cluster.never_compacted,
         cluster.next_producer_id,
         partition.cluster_id,
@@ -67,6 +68,7 @@ def _static_row(
         one_moment_from(partition),
         partition.incarnation,
         is_deleted,
+        cluster.topic_ids.get(partition.topic) if once else None,
     )
 
 

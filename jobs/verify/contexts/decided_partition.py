@@ -82,10 +82,11 @@ def _topics(partition_info: DataFrame) -> DataFrame:
 def _told_id() -> Column:
     """Equal for copies that are surely of one topic: its id, or its name if it was created once.
 
-    Null, which is equal to nothing, where a copy tells no id: the folder of a deleted topic stays
+    A copy that does not tell its id has that of the only topic of its name, as another one may tell
+    it. Null, which is equal to nothing, where neither tells it: the folder of a deleted topic stays
     on a broker that is down, or from which a replica was moved while it was.
     """
-    once = F.when(F.col("created_once"), F.col("topic"))
+    once = F.when(F.col("created_once"), F.coalesce("created_id", "topic"))
     return F.coalesce("topic_id", once).alias("told_id")
 
 
