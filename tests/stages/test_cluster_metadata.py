@@ -91,13 +91,14 @@ def blocks(*following: int) -> list[list[bytes]]:
 Batches = list[list[bytes]]
 
 
-def log(batches: Batches, offset: int = 0, seconds: int = 0) -> bytes:
-    """One batch a list of values, one second after the other."""
+def log(batches: Batches, offset: int = 0, seconds: int = 0, epoch: int = 0) -> bytes:
+    """One batch a list of values, one second after the other. epoch: of the leader."""
     written = b""
     for number, values in enumerate(batches):
         records = [writer.record(i, 0, None, one) for i, one in enumerate(values)]
         moment = T0 + (seconds + number) * 1000
-        written += writer.batch(offset, records, base_timestamp=moment)
+        told = {"base_timestamp": moment, "partition_leader_epoch": epoch}
+        written += writer.batch(offset, records, **told)
         offset += len(values)
     return written
 
@@ -231,7 +232,7 @@ def test_a_split_finds_its_batches_above_two_billion_offsets(tmp_path: Path) -> 
         for split in plan_splits(collect([tmp_path]), 100)
         if split["kind"] == "metadata_log"
         for row in rows(split)
-        if row["kind"] == log_row.METADATA
+        if row["kind"] == log_row.METADATA and row["metadata"]["fact"] == "ProducerIds"
     ]
     assert facts == [1000, 2000, 3000]
 
@@ -405,6 +406,23 @@ def test_a_clock_that_was_ahead_and_set_back_tells_no_later_moment(tmp_path: Pat
     for split_bytes in (1 << 26, 100):
         told = read(tmp_path, split_bytes).of("c")
         assert (told.up_to_ms, told.registered_up_to_ms) == (T0 + 6000, T0 + 6000)
+
+
+@pytest.mark.parametrize("deposed", [True, False], ids=["of a deposed leader", "of the leader"])
+def test_what_a_deposed_controller_wrote_was_never_committed(tmp_path: Path, deposed: bool) -> None:
+    head = log([[topic("a", "one"), policy("a", "delete"), partition("one", 0)]], epoch=3)
+    removal = head + log([[removed("one")]], 3, epoch=3)
+    behind = log(blocks(1000, 2000), 3 if deposed else 4, epoch=4)
+    broker_folder(tmp_path, "1", {f"{0:020}.log": removal}, number=1)
+    longer = (head if deposed else removal) + behind
+    broker_folder(tmp_path, "2", {f"{0:020}.log": longer}, number=2)
+    for split_bytes in (1 << 26, 100):
+        told = read(tmp_path, split_bytes).of("c")
+        gone = frozenset() if deposed else frozenset({text_of(IDS["one"])})
+        assert told.deleted == gone
+        assert told.topic_ids == ({"a": text_of(IDS["one"])} if deposed else {})
+        assert told.next_producer_id == 2000
+        assert told.created_once == frozenset({"a"})
 
 
 def test_the_longest_copy_counts_and_each_cluster_for_itself(tmp_path: Path) -> None:

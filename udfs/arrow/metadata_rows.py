@@ -51,6 +51,12 @@ OPTIONS = {
 }
 
 
+class Led(NamedTuple):
+    """From here on the batches of a log are of this epoch of its leader."""
+
+    leader_epoch: int
+
+
 class Assigned(NamedTuple):
     """The newest replicas in a split of partitions of a topic: `0=1,2 1=2,3`, brokers by number."""
 
@@ -65,6 +71,7 @@ COLUMNS: dict[type, tuple[str, ...]] = {
     RemovedTopic: ("topic_id",),
     CreatedPartition: ("topic_id", "number"),
     Assigned: ("topic_id", "value"),
+    Led: ("number",),
     Configured: ("number", "name", "option", "value"),
     ProducerIds: ("number",),
     Migrated: ("number",),
@@ -73,7 +80,7 @@ COLUMNS: dict[type, tuple[str, ...]] = {
     Undecodable: ("option",),
 }
 # A fact and where it stands: offset, position and length of its batch.
-Placed = tuple[Fact | Assigned, dict[str, int]]
+Placed = tuple[Fact | Assigned | Led, dict[str, int]]
 # Bytes of a PartitionChangeRecord before the number of its tags: frame version, api key, version,
 # partition, and the id of the topic.
 BEFORE_TAGS = 3 + 4 + 16
@@ -83,6 +90,7 @@ MAX_UNDECODABLE = 100
 MAX_REGRESSIONS = 1_000
 # In one split; the driver holds them all, and no cluster has as many.
 MAX_TOPICS = 200_000
+MAX_LEADERS = 10_000
 
 
 def metadata_rows(
@@ -106,7 +114,8 @@ def metadata_rows(
         *_facts(source, decoded, options.max_decompressed_bytes),
     ]
     facts.sort(key=lambda fact_and_place: fact_and_place[1]["offset"])
-    rows = [_row(fact, place) for fact, place in _worth_a_row(facts)]
+    led = _leaders(source, headers) if in_log else []
+    rows = [_row(fact, place) for fact, place in [*led, *_worth_a_row(facts)]]
     builder = RowBuilder(split)
     if rows:
         yield builder.nested(log_row.METADATA, "metadata", rows)
@@ -124,6 +133,24 @@ def metadata_rows(
             summary["first_offset"] = int(headers.base_offset[0])
             summary["last_offset"] = int(headers.last_offset[-1])
     yield builder.nested(log_row.SUMMARY, "summary", [summary])
+
+
+def _leaders(source: ByteRange, headers: BatchHeaders) -> list[Placed]:
+    """Where another leader goes on, and the leader of the first batch."""
+    epochs = headers.partition_leader_epoch
+    begins = np.flatnonzero(np.concatenate(([True], epochs[1:] != epochs[:-1]))[: epochs.size])
+    return [(Led(int(epochs[i])), _place(source, headers, int(i))) for i in begins[:MAX_LEADERS]]
+
+
+def _place(
+    source: ByteRange, headers: BatchHeaders, i: int, offset_delta: int = 0
+) -> dict[str, int]:
+    """Where a batch, or a record of it, stands."""
+    return {
+        "position": int(headers.position[i]) + source.start,
+        "length": int(headers.length[i]),
+        "offset": int(headers.base_offset[i]) + offset_delta,
+    }
 
 
 def _losses(source: ByteRange, frames: Frames, headers: BatchHeaders, in_log: bool) -> list[Placed]:
@@ -157,17 +184,10 @@ def _losses(source: ByteRange, frames: Frames, headers: BatchHeaders, in_log: bo
 def _facts(source: ByteRange, decoded: DecodedBatches, limit: int) -> list[Placed]:
     """Each fact that a record or a batch tells, with its place."""
     headers = decoded.headers
-
-    def place(i: int, offset_delta: int) -> dict[str, int]:
-        return {
-            "position": int(headers.position[i]) + source.start,
-            "length": int(headers.length[i]),
-            "offset": int(headers.base_offset[i]) + offset_delta,
-        }
-
     closed = ~headers.control & (headers.record_count > 0) & ~readable(decoded)
     found: list[Placed] = [
-        (Undecodable("batch_unreadable"), place(int(i), 0)) for i in np.flatnonzero(closed)
+        (Undecodable("batch_unreadable"), _place(source, headers, int(i)))
+        for i in np.flatnonzero(closed)
     ]
     for part in sections(source, decoded, limit):
         spans = part.find_spans(part.data, part.start, part.end, headers.record_count[part.batch])
@@ -176,7 +196,8 @@ def _facts(source: ByteRange, decoded: DecodedBatches, limit: int) -> list[Place
             fact = decode(part.data[start : start + int(spans[VALUE_LENGTH, k])].tobytes())
             if fact is not None:
                 batch = int(part.batch[spans[SECTION, k]])
-                found.append((fact, place(batch, int(spans[OFFSET_DELTA, k]))))
+                delta = int(spans[OFFSET_DELTA, k])
+                found.append((fact, _place(source, headers, batch, delta)))
     return found
 
 
@@ -271,7 +292,7 @@ def _block_rows(
     return [blocks[i] for i in sorted({*ends, *odd.tolist(), *(odd + 1).tolist()})]
 
 
-def _row(fact: Fact | Assigned, place: dict[str, int]) -> dict[str, Any]:
+def _row(fact: Fact | Assigned | Led, place: dict[str, int]) -> dict[str, Any]:
     columns = COLUMNS[type(fact)]
     values = dict(zip(columns, fact[: len(columns)], strict=True))
     return {"fact": type(fact).__name__, **place, **values}
