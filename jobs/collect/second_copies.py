@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import combinations
 from typing import Any, NamedTuple, TypeVar
 
 from jobs.collect.listed import Folder, ListedFile, Role
@@ -22,10 +21,14 @@ UNDECIDED = (
 
 
 class State(NamedTuple):
-    """How far a copy of a partition has come; None for what no file says."""
+    """How far a copy of a partition has come; None for what no file says.
+
+    `leader_epoch`: the newest one of which the copy has a batch; `noted_epoch`: that it notes.
+    """
 
     topic_id: str | None
     leader_epoch: int | None
+    noted_epoch: int | None
     high_watermark: int | None
     newest_segment: tuple[int, int]  # base offset, and size in bytes
 
@@ -57,17 +60,31 @@ def second_copies(
             copies[directory.cluster_id, directory.broker, one.topic, one.partition].append(one)
     found = Copies({}, _stopped_earlier(folders))
     for several in copies.values():
-        for one, other in combinations(several, 2):
-            later = _later(one, other, files)
-            if later is None:
-                earlier = [one, other]
-                found.left_out.update(dict.fromkeys(earlier, UNDECIDED))
-            else:
-                earlier = [other if later >= 0 else one]
-                found.left_out.setdefault(earlier[0], SECOND_COPY)
-            if later != 0 and one.directory.label != other.directory.label:
-                found.retired.update(folder.directory.label for folder in earlier)
+        newest = _newest(several, files)
+        for one in several:
+            if one is not newest:
+                found.left_out[one] = UNDECIDED if newest is None else SECOND_COPY
+                # Of one moment with the newest are only equal copies, and those beside it.
+                equal = newest is not None and _later(newest, one, files) == 0
+                others = several if newest is None else [newest]
+                if not equal and any(one.directory.label != of.directory.label for of in others):
+                    found.retired.add(one.directory.label)
     return found
+
+
+def _newest(
+    copies: Sequence[Folder], files: Mapping[Folder, Sequence[ListedFile]]
+) -> Folder | None:
+    """The first of the copies behind which no other one comes; None where nothing tells it.
+
+    Each is asked against each: what two of them tell, the third may not, so that the order of
+    three may be a circle.
+    """
+    for one in copies:
+        against = [_later(one, other, files) for other in copies if other is not one]
+        if all(later is not None and later >= 0 for later in against):
+            return one
+    return None
 
 
 def _stopped_earlier(folders: Sequence[Folder]) -> set[str]:
@@ -98,15 +115,24 @@ def _later(one: Folder, other: Folder, files: Mapping[Folder, Sequence[ListedFil
     return _order(*states) if states[0].topic_id == states[1].topic_id else None
 
 
-def _order(one: State, other: State) -> int:
-    """Which of two copies of one topic has come further, as the sign of a number."""
-    asked: list[tuple[Any, Any]] = [
-        (one.leader_epoch, other.leader_epoch),
-        (one.high_watermark, other.high_watermark),
-    ]
+def _order(one: State, other: State) -> int | None:
+    """Which of two copies of one topic has come further, as the sign of a number.
+
+    None where the one that has come further was not led by the newer leader, whom no batch shows.
+    """
+    asked: list[tuple[Any, Any]] = [(one.high_watermark, other.high_watermark)]
     # A log that was fetched anew has other segments.
     if None in asked[-1]:
         asked.append((one.newest_segment, other.newest_segment))
+    by_epoch = _compare([(one.leader_epoch, other.leader_epoch)])
+    further = by_epoch or _compare(asked)
+    # The partition may have been made anew, and nobody has written to it since.
+    noted = _compare([(one.noted_epoch, other.noted_epoch)])
+    return None if not by_epoch and noted * further < 0 else further
+
+
+def _compare(asked: Iterable[tuple[Any, Any]]) -> int:
+    """The sign of the first difference of two known values; 0 for none."""
     for mine, theirs in asked:
         if None not in (mine, theirs) and mine != theirs:
             return 1 if mine > theirs else -1
@@ -120,13 +146,17 @@ def _state(folder: Folder, files: Mapping[Folder, Sequence[ListedFile]]) -> Stat
     ]
     assert folder.topic is not None and folder.partition is not None
     mark = (folder.directory.high_watermarks or {}).get((folder.topic, folder.partition))
+    begun = max((base for base, size in segments if size), default=-1)
     epochs = _read(of_kind.get("leader_epoch_checkpoint"), checkpoints.parse_leader_epochs) or []
     metadata = _read(of_kind.get("partition_metadata"), checkpoints.parse_properties)
     return State(
         topic_id=(metadata or {}).get("topic_id"),
         # A leader notes its epoch before it has a batch (`Partition.makeLeader`), who fetches it
-        # does with a batch.
-        leader_epoch=max((epoch for epoch, at in epochs if at < (mark or 0)), default=None),
+        # does with a batch. The first batch of a segment is behind what begins there or before.
+        leader_epoch=max(
+            (epoch for epoch, at in epochs if at < (mark or 0) or at <= begun), default=None
+        ),
+        noted_epoch=max((epoch for epoch, _ in epochs), default=None),
         high_watermark=mark,
         newest_segment=max(segments, default=(-1, 0)),
     )
