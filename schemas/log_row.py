@@ -333,14 +333,14 @@ SIDE_FAULT_TYPE = table(
 """An entry of a side file that contradicts the batches of its log, or the entries around it."""
 
 METADATA_TYPE = table(
-    string("fact", "kind of fact: a class name of udfs/wire/metadata/metadata_log.py"),
+    string("fact", "kind of fact: a class name of udfs/wire/metadata/metadata_log.py; or Assigned"),
     long("offset", "offset of the record"),
     long("position", "byte position of its batch"),
     integer("length", "size of its batch, bytes"),
     string("name", "topic name; or what is configured, empty for all brokers"),
     string("topic_id", "topic id as in partition.metadata"),
     string("option", "name of an option; or why a record cannot be read"),
-    string("value", "value of the option; null where it was taken back"),
+    string("value", "value of the option, null where it was taken back; of Assigned, the replicas"),
     long("number", "broker, partition, next producer id, or type of the resource that is "
          "configured"),
 )  # fmt: skip

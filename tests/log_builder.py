@@ -328,7 +328,12 @@ def topic_id_of(name: str, number: int) -> bytes:
     return hashlib.md5(f"{name}{number or ''}".encode()).digest()
 
 
-def topic_metadata(topic_id: str) -> str:
+def metadata_id(topic: str, number: int = 0) -> str:
+    """The same id as in partition.metadata."""
+    return base64.urlsafe_b64encode(topic_id_of(topic, number)).decode().rstrip("=")
+
+
+def topic_metadata(topic_id: str | None) -> str:
     """A partition.metadata."""
     return f"version: 0\ntopic_id: {topic_id}"
 
@@ -506,6 +511,13 @@ class LogBuilder:
         """A batch of __cluster_metadata: the topic is deleted."""
         value = metadata_value(9, topic_id_of(name, 0))
         self._append_data(Line("plain"), transactional=False, contents=[(None, value)])
+
+    def assign(self, topic: str, partition: int, brokers: Sequence[int]) -> None:
+        """A batch of __cluster_metadata: a partition of the topic is created on these brokers."""
+        replicas = bytes([len(brokers) + 1]) + struct.pack(f">{len(brokers)}i", *brokers)
+        message = struct.pack(">i", partition) + topic_id_of(topic, 0) + replicas
+        contents: Contents = [(None, metadata_value(3, message))]
+        self._append_data(Line("plain"), transactional=False, contents=contents)
 
     def register_broker(self, broker: int) -> None:
         """A batch of __cluster_metadata: a broker, as far as an audit reads the record."""
@@ -1128,7 +1140,7 @@ class DumpWriter:
     def _told_topic(self, case: Case, broker: str) -> None:
         """What the folders of a topic say of its id."""
         number = {"once": 0, "again": 0, "deleted": 0, "unknown": 2}[case.given["created"]]
-        told = base64.urlsafe_b64encode(topic_id_of(case.topic, number)).decode().rstrip("=")
+        told = metadata_id(case.topic, number)
         for folder in (self.folder / broker).glob(f"{glob.escape(case.topic)}-*"):
             (folder / "partition.metadata").write_text(topic_metadata(told), encoding="utf-8")
 
@@ -1171,10 +1183,11 @@ class DumpWriter:
         self._add_lines(case, log, given["log"])
         self._partition(given["broker"], case.topic, case.partition, log, given)
         ids = {broker: "same", given["broker"]: given.get("topic_id", "same")}
+        told = TOPIC_IDS | ({"same": metadata_id(case.topic)} if "policy" in case.given else {})
         for one, topic_id in ids.items():
             if topic_id != "none":
                 folder = self.folder / one / f"{case.topic}-{case.partition}"
-                content = topic_metadata(TOPIC_IDS[topic_id])
+                content = topic_metadata(told[topic_id])
                 (folder / "partition.metadata").write_text(content, encoding="utf-8")
 
     @staticmethod

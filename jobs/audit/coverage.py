@@ -1,7 +1,7 @@
 """What an audit looked at, what it did not, and why: sentences for the summary and verdict.json."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -9,9 +9,10 @@ from pyspark.sql import functions as F
 from jobs.audit.audit import Request
 from jobs.model.cluster import Clusters
 from jobs.model.dump import Dump, DumpPartition, MissingPartition, cleaned_below
+from jobs.model.missing import not_there
 from jobs.model.unread import UNREAD
 from jobs.verify.run import CRASHED, SKIPPED, CheckOutcome
-from schemas.topics import COORDINATOR_TOPICS, TXN_LOG_TOPIC
+from schemas.topics import COORDINATOR_TOPICS, METADATA_TOPIC, TXN_LOG_TOPIC
 
 # A sentence names so many partitions.
 NAMED = 10
@@ -106,8 +107,9 @@ def not_looked_at(
         sentences.append(
             f"{len(skipped)} checks skipped by --depth {request.depth}: {', '.join(skipped)}."
         )
-    sentences += not_in_the_dump(dump)
-    sentences += gone_from_logs(dump)
+    missing = not_there(dump, clusters)
+    sentences += not_in_the_dump(dump, missing)
+    sentences += gone_from_logs(dump, missing)
     if not any(p.topic == TXN_LOG_TOPIC for p in dump.partitions):
         sentences.append(
             "No __transaction_state in the dump: the decisions of the coordinators are unknown."
@@ -115,20 +117,33 @@ def not_looked_at(
     return sentences
 
 
-def not_in_the_dump(dump: Dump) -> Iterator[str]:
-    """What the dump itself says is missing."""
-    by_broker: dict[int, list[MissingPartition]] = defaultdict(list)
-    for one in dump.missing:
-        by_broker[-1 if one.broker is None else one.broker].append(one)
-    for broker, missing in sorted(by_broker.items()):
-        names = sorted({f"{one.topic}-{one.partition}" for one in missing})
+def not_in_the_dump(dump: Dump, missing: Sequence[MissingPartition]) -> Iterator[str]:
+    """What the dump itself says is missing. `missing`: of `not_there`."""
+    by_broker: dict[tuple[int, bool], list[MissingPartition]] = defaultdict(list)
+    for one in missing:
+        broker = -1 if one.broker is None else one.broker
+        if one.asked:
+            by_broker[broker, one.listed_in == METADATA_TOPIC].append(one)
+    for (broker, assigned), lacking in sorted(by_broker.items()):
+        names = sorted({f"{one.topic}-{one.partition}" for one in lacking})
         more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+        which = f"{'is' if len(names) == 1 else 'are'} not in the dump: {', '.join(names[:NAMED])}"
+        if assigned:
+            yield (
+                f"{_partitions(len(names))} that {METADATA_TOPIC} assigns to broker {broker} "
+                f"{which}{more}. The folders may be of another moment, or in a log directory that "
+                "was not copied."
+            )
+            continue
         where = "" if broker < 0 else f" on broker {broker}"
-        lists = sorted({one.listed_in for one in missing})
+        lists = sorted({one.listed_in for one in lacking})
+        many = "lists" if len(lists) == 1 else "list"
+        yield f"{_partitions(len(names))}{where} that {', '.join(lists)} {many} {which}{more}."
+    others = {(one.broker, one.topic, one.partition) for one in missing if not one.asked}
+    if others:
         yield (
-            f"{_partitions(len(names))}{where} that {', '.join(lists)} "
-            f"{'lists' if len(lists) == 1 else 'list'} {'is' if len(names) == 1 else 'are'} not in "
-            f"the dump: {', '.join(names[:NAMED])}{more}."
+            f"{_partitions(len(others))} of topics that the dump was not asked for "
+            "(dump-manifest.json) are not in it."
         )
     if dump.partitions and all(one.topic in COORDINATOR_TOPICS for one in dump.partitions):
         yield "No partition of a client topic in the dump: only coordinator logs."
@@ -141,8 +156,11 @@ def _named(partitions: Iterable[DumpPartition]) -> str:
     return f"{_partitions(len(names))} ({', '.join(names[:NAMED])}{more})"
 
 
-def gone_from_logs(dump: Dump) -> Iterator[str]:
-    """What brokers had removed before the copy, and what they wrote after it: it is not judged."""
+def gone_from_logs(dump: Dump, missing: Sequence[MissingPartition]) -> Iterator[str]:
+    """What brokers had removed before the copy, and what they wrote after it: it is not judged.
+
+    `missing`: of `not_there`.
+    """
     trimmed = [one for one in dump.partitions if _start(one) > 0]
     if trimmed:
         yield (
@@ -157,7 +175,7 @@ def gone_from_logs(dump: Dump) -> Iterator[str]:
     if cleaned:
         yield f"{_named(cleaned)}: records that the cleaner removed cannot be checked."
     numbers = {one.partition for one in dump.partitions if one.topic == TXN_LOG_TOPIC}
-    listed = {one.partition for one in dump.missing if one.topic == TXN_LOG_TOPIC}
+    listed = {one.partition for one in missing if one.topic == TXN_LOG_TOPIC}
     gaps = set(range(max(numbers, default=0))) - numbers - listed
     if gaps:
         named = ", ".join(str(number) for number in sorted(gaps)[:NAMED])

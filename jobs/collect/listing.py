@@ -6,6 +6,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from jobs.model.cluster import Cluster, Clusters
 from jobs.model.dump import Dump, DumpPartition, cleaned_below, one_moment_from
+from jobs.model.missing import not_there
 from jobs.model.replicas import comparable_from
 from jobs.spark.local import local_frame
 from schemas.dump_partition import DUMP_PARTITION, LISTED_FILE
@@ -24,6 +25,7 @@ def _static_row(
     alone = cluster.registered == {partition.broker}
     every = present == {(one, partition.cluster_id) for one in cluster.registered}
     is_current, is_deleted = _has_leader(partition, cluster)
+    once = partition.topic in cluster.created_once
     bases = [segment.base_offset for segment in partition.segments]
     return (
         partition.partition_index,
@@ -49,7 +51,7 @@ def _static_row(
         partition.topic_id,
         partition.metadata_file,
         cluster.partitions.get(partition.topic),
-        partition.topic in cluster.created_once,
+        once,
         partition.topic in cluster.never_compacted,
         cluster.next_producer_id,
         partition.cluster_id,
@@ -66,7 +68,7 @@ def _static_row(
         one_moment_from(partition),
         partition.incarnation,
         is_deleted,
-        _of_sole_topic(partition, cluster),
+        cluster.topic_ids.get(partition.topic) if once else None,
     )
 
 
@@ -86,21 +88,12 @@ def _has_leader(partition: DumpPartition, cluster: Cluster) -> tuple[bool, bool]
     return led and not partition.incarnation, told in cluster.deleted
 
 
-def _of_sole_topic(partition: DumpPartition, cluster: Cluster) -> bool:
-    """Whether each transaction that lists the partition by its name lists this one.
-
-    No other topic ever had the name, up to the end of the copy of the metadata; what is created
-    later has another id.
-    """
-    once, told = partition.topic in cluster.created_once, partition.topic_id
-    return once and told is not None and told == cluster.topic_ids.get(partition.topic)
-
-
 def partitions_table(spark: SparkSession, dump: Dump, clusters: Clusters) -> DataFrame:
     """Rows of `schemas.dump_partition.DUMP_PARTITION`."""
     present = {(one.broker, one.cluster_id) for one in dump.partitions}
     # Of these a broker of the dump has a copy that is not there: it may be the leader's.
-    lacking = {(one.topic, one.partition) for one in dump.missing} | dump.unread
+    missing = not_there(dump, clusters)
+    lacking = {(one.topic, one.partition) for one in missing} | dump.unread
     rows = [
         _static_row(one, clusters.of(one.cluster_id), present, lacking) for one in dump.partitions
     ]

@@ -8,7 +8,15 @@ from typing import NamedTuple
 
 from jobs.collect import broker_answers
 from jobs.collect.folders import PROPERTIES
-from jobs.collect.manifest import NAME, Copied, Manifest, ManifestError, NotFetched, read_manifest
+from jobs.collect.manifest import (
+    ALL_TOPICS,
+    NAME,
+    Copied,
+    Manifest,
+    ManifestError,
+    NotFetched,
+    read_manifest,
+)
 from jobs.model.told import BrokersTold
 from udfs.storage.dump_path import DumpPath
 from udfs.storage.small_file import LARGEST_BYTES, read_small
@@ -47,8 +55,9 @@ class LogDirectory:
     `label`: of what lies in it, below the dump. `outer`: the log directory in which it lies.
     `broker`, `cluster_id`: of its `properties`, or of `outer` where it has none. Checkpoints:
     (topic, partition) -> offset. `broker_epoch`: of the run after which the broker stopped cleanly,
-    from 3.7 on (`CleanShutdownFileHandler`); it rises with each start. `copies`, `not_fetched`: of
-    its manifest (manifest.py). `told`: what brokers said beside it (broker_answers.py).
+    from 3.7 on (`CleanShutdownFileHandler`); it rises with each start. `copies`, `not_fetched`,
+    `topics`: of its manifest (manifest.py). `told`: what brokers said beside it
+    (broker_answers.py).
     """
 
     label: str = ""
@@ -62,6 +71,7 @@ class LogDirectory:
     broker_epoch: int | None = None
     copies: Mapping[str, Copied] = field(default_factory=dict)
     not_fetched: Sequence[NotFetched] = ()
+    topics: Sequence[str] = ALL_TOPICS
     told: BrokersTold | None = None
 
     @property
@@ -123,6 +133,7 @@ def read_log_directory(
         broker_epoch=_broker_epoch(folder / CLEAN_SHUTDOWN) if stopped else None,
         copies=manifest.copies,
         not_fetched=manifest.not_fetched,
+        topics=manifest.topics,
         told=_told(folder, label, tell),
         **{
             attribute: _checkpoint(folder / name, f"{label}{name}", tell)

@@ -13,6 +13,7 @@ NAME = "dump-manifest.json"
 FORMAT = 1
 # The folder of the first copy of `__transaction_state`, taken before all data.
 BEFORE = "before"
+ALL_TOPICS = ("*",)
 # The event of a run that met another topic of the same name.
 MADE_AGAIN = "made_again"
 LARGEST_PARTITION = (1 << 31) - 1
@@ -49,10 +50,14 @@ class NotFetched(NamedTuple):
 
 @dataclass(frozen=True)
 class Manifest:
-    """What is believed of a manifest. `copies`: folder of a partition -> its copy."""
+    """What is believed of a manifest. `copies`: folder of a partition -> its copy.
+
+    `topics`: patterns of those that were asked for; * and ? are known.
+    """
 
     copies: Mapping[str, Copied] = field(default_factory=dict)
     not_fetched: Sequence[NotFetched] = ()
+    topics: Sequence[str] = ALL_TOPICS
 
 
 class ManifestError(ValueError):
@@ -85,7 +90,8 @@ def read_manifest(folder: DumpPath) -> Manifest:
             for one in manifest["directories"]
             if one.get("settled", True) and one["copy_start_ms"] is not None
         }
-        return Manifest(copies, [_refused(one) for one in manifest.get("not_fetched", ())])
+        refused = [_refused(one) for one in manifest.get("not_fetched", ())]
+        return Manifest(copies, refused, [_name(one) for one in manifest.get("topics", ALL_TOPICS)])
     except ManifestError:
         raise
     except RecursionError as error:

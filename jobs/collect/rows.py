@@ -11,6 +11,7 @@ from jobs.collect.log_directory import Key, LogDirectory
 from jobs.collect.manifest import Copied
 from jobs.collect.second_copies import (
     UNDECIDED,
+    brokers,
     missing_partitions,
     refused_partitions,
     second_copies,
@@ -86,6 +87,7 @@ def dump_of(listing: Listing) -> Dump:
         partition.chain(rows[folder])
     for folder, log in logs.items():
         log.files = [row for row in rows[folder] if row.status == "audited"]
+    there = [one for one in listing.folders if one not in refused]
     return Dump(
         files=files,
         directories=[_directory(one) for one in listing.directories if _is_listed(one)],
@@ -97,9 +99,8 @@ def dump_of(listing: Listing) -> Dump:
             for one, why in left_out.items()
             if why == UNDECIDED and one.topic is not None and one.partition is not None
         },
-        missing=missing_partitions(
-            listing.directories, [one for one in listing.folders if one not in refused]
-        ),
+        missing=missing_partitions(listing.directories, there),
+        brokers=brokers(listing.directories, there),
     )
 
 

@@ -2,13 +2,12 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import combinations
 from typing import Any, NamedTuple, TypeVar
 
 from jobs.collect.listed import Folder, ListedFile, Role
 from jobs.collect.log_directory import Key, LogDirectory, read_text
 from jobs.collect.manifest import NAME
-from jobs.model.dump import MissingPartition
+from jobs.model.dump import DumpBroker, MissingPartition
 from udfs.storage.dump_path import DumpPath
 from udfs.wire.errors import WireError
 from udfs.wire.side_files import checkpoints
@@ -22,10 +21,14 @@ UNDECIDED = (
 
 
 class State(NamedTuple):
-    """How far a copy of a partition has come; None for what no file says."""
+    """How far a copy of a partition has come; None for what no file says.
+
+    `leader_epoch`: the newest one of which the copy has a batch; `noted_epoch`: that it notes.
+    """
 
     topic_id: str | None
     leader_epoch: int | None
+    noted_epoch: int | None
     high_watermark: int | None
     newest_segment: tuple[int, int]  # base offset, and size in bytes
 
@@ -57,17 +60,31 @@ def second_copies(
             copies[directory.cluster_id, directory.broker, one.topic, one.partition].append(one)
     found = Copies({}, _stopped_earlier(folders))
     for several in copies.values():
-        for one, other in combinations(several, 2):
-            later = _later(one, other, files)
-            if later is None:
-                earlier = [one, other]
-                found.left_out.update(dict.fromkeys(earlier, UNDECIDED))
-            else:
-                earlier = [other if later >= 0 else one]
-                found.left_out.setdefault(earlier[0], SECOND_COPY)
-            if later != 0 and one.directory.label != other.directory.label:
-                found.retired.update(folder.directory.label for folder in earlier)
+        newest = _newest(several, files)
+        for one in several:
+            if one is not newest:
+                found.left_out[one] = UNDECIDED if newest is None else SECOND_COPY
+                # Of one moment with the newest are only equal copies, and those beside it.
+                equal = newest is not None and _later(newest, one, files) == 0
+                others = several if newest is None else [newest]
+                if not equal and any(one.directory.label != of.directory.label for of in others):
+                    found.retired.add(one.directory.label)
     return found
+
+
+def _newest(
+    copies: Sequence[Folder], files: Mapping[Folder, Sequence[ListedFile]]
+) -> Folder | None:
+    """The first of the copies behind which no other one comes; None where nothing tells it.
+
+    Each is asked against each: what two of them tell, the third may not, so that the order of
+    three may be a circle.
+    """
+    for one in copies:
+        against = [_later(one, other, files) for other in copies if other is not one]
+        if all(later is not None and later >= 0 for later in against):
+            return one
+    return None
 
 
 def _stopped_earlier(folders: Sequence[Folder]) -> set[str]:
@@ -98,15 +115,24 @@ def _later(one: Folder, other: Folder, files: Mapping[Folder, Sequence[ListedFil
     return _order(*states) if states[0].topic_id == states[1].topic_id else None
 
 
-def _order(one: State, other: State) -> int:
-    """Which of two copies of one topic has come further, as the sign of a number."""
-    asked: list[tuple[Any, Any]] = [
-        (one.leader_epoch, other.leader_epoch),
-        (one.high_watermark, other.high_watermark),
-    ]
+def _order(one: State, other: State) -> int | None:
+    """Which of two copies of one topic has come further, as the sign of a number.
+
+    None where the one that has come further was not led by the newer leader, whom no batch shows.
+    """
+    asked: list[tuple[Any, Any]] = [(one.high_watermark, other.high_watermark)]
     # A log that was fetched anew has other segments.
     if None in asked[-1]:
         asked.append((one.newest_segment, other.newest_segment))
+    by_epoch = _compare([(one.leader_epoch, other.leader_epoch)])
+    further = by_epoch or _compare(asked)
+    # The partition may have been made anew, and nobody has written to it since.
+    noted = _compare([(one.noted_epoch, other.noted_epoch)])
+    return None if not by_epoch and noted * further < 0 else further
+
+
+def _compare(asked: Iterable[tuple[Any, Any]]) -> int:
+    """The sign of the first difference of two known values; 0 for none."""
     for mine, theirs in asked:
         if None not in (mine, theirs) and mine != theirs:
             return 1 if mine > theirs else -1
@@ -120,13 +146,17 @@ def _state(folder: Folder, files: Mapping[Folder, Sequence[ListedFile]]) -> Stat
     ]
     assert folder.topic is not None and folder.partition is not None
     mark = (folder.directory.high_watermarks or {}).get((folder.topic, folder.partition))
+    begun = max((base for base, size in segments if size), default=-1)
     epochs = _read(of_kind.get("leader_epoch_checkpoint"), checkpoints.parse_leader_epochs) or []
     metadata = _read(of_kind.get("partition_metadata"), checkpoints.parse_properties)
     return State(
         topic_id=(metadata or {}).get("topic_id"),
         # A leader notes its epoch before it has a batch (`Partition.makeLeader`), who fetches it
-        # does with a batch.
-        leader_epoch=max((epoch for epoch, at in epochs if at < (mark or 0)), default=None),
+        # does with a batch. The first batch of a segment is behind what begins there or before.
+        leader_epoch=max(
+            (epoch for epoch, at in epochs if at < (mark or 0) or at <= begun), default=None
+        ),
+        noted_epoch=max((epoch for epoch, _ in epochs), default=None),
         high_watermark=mark,
         newest_segment=max(segments, default=(-1, 0)),
     )
@@ -164,16 +194,15 @@ def refused_partitions(
 
 
 def missing_partitions(
-    directories: Sequence[LogDirectory], folders: Iterable[Folder]
+    directories: Sequence[LogDirectory], folders: Sequence[Folder]
 ) -> list[MissingPartition]:
     """Partitions that the dump has no folder of, although a checkpoint of a broker lists them.
 
+    Those that `__cluster_metadata` assigns to it are known later (jobs/model/missing.py).
     The manifest of a fetched dump lists those that could not be fetched.
     """
-    present: dict[object, set[Key]] = defaultdict(set)
-    for one in folders:
-        if one.topic is not None and one.partition is not None:
-            present[one.directory.owner].add((one.topic, one.partition))
+    present = _present(folders)
+    asked = {(one.cluster_id, one.broker): one for one in brokers(directories, folders)}
     listed = [
         (directory, (topic, partition), name)
         for directory in directories
@@ -182,7 +211,38 @@ def missing_partitions(
         )
     ]
     return [
-        MissingPartition(*key, directory.broker, f"{directory.label}{name}")
+        MissingPartition(
+            *key,
+            directory.broker,
+            f"{directory.label}{name}",
+            directory.owner not in asked or asked[directory.owner].was_asked_for(key[0]),
+        )
         for directory, key, name in listed
         if key not in present[directory.owner]
     ]
+
+
+def brokers(directories: Sequence[LogDirectory], folders: Iterable[Folder]) -> list[DumpBroker]:
+    """The brokers that the dump has partitions of, where it is known of which cluster."""
+    topics: dict[object, set[str]] = defaultdict(set)
+    for one in directories:
+        # Files outside of the log directories of a broker may be in a folder of its own.
+        if one.properties is not None:
+            topics[one.owner].update(one.topics)
+    known = {(one.cluster_id, one.broker) for one in directories}
+    present = _present(folders)
+    return [
+        DumpBroker(cluster, broker, frozenset(present[cluster, broker]), frozenset(patterns))
+        for cluster, broker in sorted(known, key=str)
+        if cluster is not None and broker is not None and present[cluster, broker]
+        for patterns in [topics[cluster, broker]]
+    ]
+
+
+def _present(folders: Iterable[Folder]) -> dict[object, set[Key]]:
+    """The partitions of each `LogDirectory.owner`."""
+    present: dict[object, set[Key]] = defaultdict(set)
+    for one in folders:
+        if one.topic is not None and one.partition is not None:
+            present[one.directory.owner].add((one.topic, one.partition))
+    return present

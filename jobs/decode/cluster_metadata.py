@@ -17,6 +17,8 @@ from pyspark.sql import functions as F
 from jobs.model.cluster import Block, Cluster, Clusters
 from jobs.model.dump import Dump, DumpFile, DumpMetadataLog
 from schemas import log_row
+from udfs.arrow.metadata_rows import Assigned, Led
+from udfs.rules.extent import is_cut_off
 from udfs.rules.producer_ids import overlaps_block_before
 from udfs.wire.metadata.metadata_log import (
     ABORTED,
@@ -46,18 +48,23 @@ class _Copy:
     """A copy of the log with its facts in order; offsets inclusive.
 
     `first_offset`: None for an empty log, and where a snapshot tells what the log lacks.
-    `up_to_ms`: see `_last_moment`. `whole`: no record between its first and its last is missing or
-    cannot be read.
+    `log_ends_at`: the last offset of the log itself, -1 for none. `up_to_ms`: see
+    `_last_moment`. `whole`: no record between its first and its last is missing or cannot be read.
     """
 
     facts: list[Told]
     first_offset: int | None
     last_offset: int
+    log_ends_at: int
     up_to_ms: int | None
     whole: bool
 
     def of_kind(self, kind: type) -> list[Told]:
         return [fact for fact in self.facts if fact["fact"] == kind.__name__]
+
+    def leaders(self) -> list[tuple[int, int]]:
+        """From which offset of the log on its batches are of which leader epoch."""
+        return [(fact["offset"], fact["number"]) for fact in self.of_kind(Led)]
 
     def migrated(self) -> bool:
         """Whether it shows that the cluster once had ZooKeeper."""
@@ -104,7 +111,7 @@ def read_clusters(dump: Dump, decoded: DataFrame) -> Clusters:
 
 def clusters(dump: Dump, facts: Sequence[Told], splits: Sequence[Told]) -> Clusters:
     """From `facts` (rows of METADATA_TYPE with file_index) and the summaries of the splits."""
-    copies = [(one, _copy(one, facts, splits)) for one in dump.metadata_logs]
+    copies = _committed([(one, _copy(one, facts, splits)) for one in dump.metadata_logs])
     by_length: dict[str, list[tuple[DumpMetadataLog, _Copy]]] = defaultdict(list)
     for one, copy in sorted(copies, key=lambda pair: pair[1].last_offset):
         # Without a name the topic of the partitions is unknown.
@@ -124,6 +131,50 @@ def clusters(dump: Dump, facts: Sequence[Told], splits: Sequence[Told]) -> Clust
         ],
         unreadable=sum(len(copy.of_kind(Undecodable)) for _, copy in copies),
     )
+
+
+def _committed(
+    copies: Sequence[tuple[DumpMetadataLog, _Copy]],
+) -> list[tuple[DumpMetadataLog, _Copy]]:
+    """The copies without what later leaders of their clusters have in place of it.
+
+    A controller writes its own log first (`KafkaRaftClient.scheduleAppend`). One that was cut off
+    keeps what no other one had until it comes back and truncates, and that was never committed.
+    """
+    return [
+        (one, _cut(one, copy, [there for its, there in copies if its.cluster_id == one.cluster_id]))
+        for one, copy in copies
+    ]
+
+
+def _cut(one: DumpMetadataLog, copy: _Copy, others: Sequence[_Copy]) -> _Copy:
+    """In front of the first offset at which a later leader has another batch.
+
+    What is left is shorter than a copy of that leader, so its last moment is asked of nobody. Where
+    the copy has gaps, the leader of an offset is not known. A snapshot has only what is committed.
+    """
+    own = copy.leaders()
+    cut = [
+        offset
+        for other in (others if own and copy.whole else ())
+        for offset in {at for at, _ in own + other.leaders()}
+        if own[0][0] <= offset <= min(copy.log_ends_at, other.last_offset)
+        and _leader_at(own, offset) < _leader_at(other.leaders(), offset)
+    ]
+    if not cut:
+        return copy
+    of_log = {file.file_index for file in one.files if file.kind == "metadata_log"}
+    kept = [
+        fact
+        for fact in copy.facts
+        if fact["file_index"] not in of_log or not is_cut_off(fact["offset"], min(cut))
+    ]
+    return replace(copy, facts=kept, last_offset=min(cut) - 1, up_to_ms=None)
+
+
+def _leader_at(leaders: Sequence[tuple[int, int]], offset: int) -> int:
+    """The leader epoch of the batch at an offset; 0, as of none, in front of the first one."""
+    return max((epoch for at, epoch in leaders if at <= offset), default=0)
 
 
 def _copy(one: DumpMetadataLog, facts: Sequence[Told], splits: Sequence[Told]) -> _Copy:
@@ -167,6 +218,7 @@ def _copy(one: DumpMetadataLog, facts: Sequence[Told], splits: Sequence[Told]) -
         # Between the end of the log and a snapshot that goes on, a broker may have come and gone.
         first_offset=first if snapshot is None else None,
         last_offset=max(last, snapshot_end - 1),
+        log_ends_at=last,
         up_to_ms=_last_moment(of_snapshot or pieces),
         whole=not unreadable,
     )
@@ -237,7 +289,8 @@ def _of_all_copies(copies: Sequence[tuple[DumpMetadataLog, _Copy]]) -> Cluster:
     longest = _cluster(copies[-1][1])
     deleted = frozenset().union(*[_deleted(copy) for _, copy in copies])
     named = {name: one for name, one in longest.topic_ids.items() if one not in deleted}
-    return replace(longest, deleted=deleted, topic_ids=named)
+    replicas = {name: one for name, one in longest.replicas.items() if name in named}
+    return replace(longest, deleted=deleted, topic_ids=named, replicas=replicas)
 
 
 def _cluster(copy: _Copy) -> Cluster:
@@ -248,6 +301,7 @@ def _cluster(copy: _Copy) -> Cluster:
         next_producer_id=max(blocks) if blocks and copy.whole else None,
         partitions=_partitions(copy) if copy.whole else {},
         topic_ids=_topic_ids(copy) if copy.whole else {},
+        replicas=_replicas(copy) if copy.whole else {},
         expirations_ms=_expirations(copy),
         kraft_only=copy.kraft_only(),
         compacted=frozenset(
@@ -326,6 +380,18 @@ def _partitions(copy: _Copy) -> dict[str, int]:
     for fact in copy.of_kind(CreatedPartition):
         highest[fact["topic_id"]] = max(highest[fact["topic_id"]], fact["number"])
     return {name: highest[one] + 1 for name, one in newest.items() if one in highest}
+
+
+def _replicas(copy: _Copy) -> dict[str, dict[int, frozenset[int]]]:
+    """Topic -> partition -> brokers that the newest topic of that name is assigned to."""
+    of_topic: dict[str, dict[int, frozenset[int]]] = defaultdict(dict)
+    for fact in copy.facts:
+        if fact["fact"] == Assigned.__name__:
+            for one in fact["value"].split(" "):
+                number, _, brokers = one.partition("=")
+                known = frozenset(int(broker) for broker in brokers.split(",") if broker)
+                of_topic[fact["topic_id"]][int(number)] = known
+    return {name: of_topic[one] for name, one in _topic_ids(copy).items() if one in of_topic}
 
 
 def _policies(copy: _Copy) -> list[Told]:

@@ -25,7 +25,8 @@ class Cluster:
 
     `next_producer_id`: before `up_to_ms` (ms, the controller's clock) no id from it on was given
     out. `partitions`: topic -> number of partitions; `topic_ids`: -> id of the topic that has
-    the name; `deleted`: ids of topics that are deleted. `created_once`: topics of which there never
+    the name; `replicas`: topic -> partition -> brokers that it is assigned to; `deleted`: ids of
+    topics that are deleted. `created_once`: topics of which there never
     was another one of that name. `never_compacted`: topics that never had another cleanup.policy
     than delete; `never_deleted`: than compact. `compacted`: topics that had compact among theirs at
     some time. `expirations_ms`: each producer.id.expiration.ms that a broker was given.
@@ -38,6 +39,7 @@ class Cluster:
     next_producer_id: int | None = None
     partitions: Mapping[str, int] = field(default_factory=dict)
     topic_ids: Mapping[str, str] = field(default_factory=dict)
+    replicas: Mapping[str, Mapping[int, frozenset[int]]] = field(default_factory=dict)
     deleted: frozenset[str] = frozenset()
     created_once: frozenset[str] = frozenset()
     never_compacted: frozenset[str] = frozenset()

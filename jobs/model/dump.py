@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from itertools import pairwise
 
 from jobs.model.told import BrokersTold, PartitionTold
-from schemas.topics import CLEANED_TOPICS, TXN_LOG_TOPIC
+from schemas.topics import CLEANED_TOPICS, COORDINATOR_TOPICS, TXN_LOG_TOPIC
 from udfs.wire.text.text_sections import Section
 
 CHAINED_KINDS = ("segment", "txn_index", "offset_index", "time_index")
@@ -122,12 +123,35 @@ class DumpDirectory:
 
 @dataclass(frozen=True)
 class MissingPartition:
-    """A partition that the checkpoint `listed_in` lists, and of which the dump has no folder."""
+    """A partition that the checkpoint `listed_in` lists, and of which the dump has no folder.
+
+    Or the topic `__cluster_metadata`. `asked`: False where the dump was not to have the topic.
+    """
 
     topic: str
     partition: int
     broker: int | None
     listed_in: str
+    asked: bool = True
+
+
+@dataclass(frozen=True)
+class DumpBroker:
+    """A broker of the dump: partitions (topic and number) that there are folders of.
+
+    `topics`: patterns of the topics that the dump was asked for (dump-manifest.json).
+    """
+
+    cluster_id: str
+    broker: int
+    partitions: frozenset[tuple[str, int]]
+    topics: frozenset[str]
+
+    def was_asked_for(self, topic: str) -> bool:
+        """Whether the dump was to have the topic; it always has those of the coordinators."""
+        return topic in COORDINATOR_TOPICS or any(
+            fnmatchcase(topic, pattern) for pattern in self.topics
+        )
 
 
 @dataclass
@@ -152,6 +176,7 @@ class Dump:
     metadata_logs: list[DumpMetadataLog] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
     missing: list[MissingPartition] = field(default_factory=list)
+    brokers: list[DumpBroker] = field(default_factory=list)
     told: list[BrokersTold] = field(default_factory=list)
     # Topic and partition of copies that were left out, as they were not read as they were listed,
     # or as nothing tells which of two is that of the broker.

@@ -1,6 +1,7 @@
 """What copies of `__cluster_metadata` tell of a cluster: from files to `Cluster`, without Spark."""
 
 import base64
+import json
 import struct
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,9 +9,11 @@ from pathlib import Path
 import pytest
 from split_rows import rows_of_split
 
+from jobs.audit.coverage import not_in_the_dump
 from jobs.collect.collect import collect
 from jobs.decode.cluster_metadata import Cluster, Clusters, clusters
 from jobs.decode.splits import plan_splits
+from jobs.model.missing import not_there
 from schemas import log_row
 from tests.wire_writer import batches as writer
 from tests.wire_writer.fields import encode_string
@@ -41,8 +44,30 @@ def removed(topic_id: str) -> bytes:
     return value(9, IDS[topic_id])
 
 
-def partition(topic_id: str, number: int) -> bytes:
-    return value(3, struct.pack(">i", number), IDS[topic_id], version=2)
+def size(content: bytes) -> bytes:
+    """An unsigned varint of one byte or two."""
+    low, high = len(content) % 128, len(content) // 128
+    return bytes([low | 128, high] if high else [low])
+
+
+def brokers(*numbers: int) -> bytes:
+    return bytes([len(numbers) + 1]) + struct.pack(f">{len(numbers)}i", *numbers)
+
+
+def partition(topic_id: str, number: int, *replicas: int) -> bytes:
+    # Behind the replicas: in sync, removing, adding, leader, its epoch, and that of the partition.
+    rest = brokers(*replicas) + brokers() * 2 + struct.pack(">iii", 1, 0, 0)
+    return value(3, struct.pack(">i", number), IDS[topic_id], brokers(*replicas), rest, version=2)
+
+
+def changed(topic_id: str, number: int, **lists: tuple[int, ...]) -> bytes:
+    """in_sync, replicas: the new ones; a leader of that epoch in front of the replicas."""
+    tags = {0: brokers(*lists["in_sync"]), 1: struct.pack(">i", lists["in_sync"][0])}
+    if "replicas" in lists:
+        tags |= {2: brokers(*lists["replicas"]), 3: brokers()}
+    section = b"".join(bytes([tag]) + size(one) + one for tag, one in tags.items())
+    head = bytes([1, 5, 0]) + struct.pack(">i", number) + IDS[topic_id]
+    return head + bytes([len(tags)]) + section
 
 
 def option(kind: int, resource: str, name: str, to: str | None) -> bytes:
@@ -66,13 +91,14 @@ def blocks(*following: int) -> list[list[bytes]]:
 Batches = list[list[bytes]]
 
 
-def log(batches: Batches, offset: int = 0, seconds: int = 0) -> bytes:
-    """One batch a list of values, one second after the other."""
+def log(batches: Batches, offset: int = 0, seconds: int = 0, epoch: int = 0) -> bytes:
+    """One batch a list of values, one second after the other. epoch: of the leader."""
     written = b""
     for number, values in enumerate(batches):
         records = [writer.record(i, 0, None, one) for i, one in enumerate(values)]
         moment = T0 + (seconds + number) * 1000
-        written += writer.batch(offset, records, base_timestamp=moment)
+        told = {"base_timestamp": moment, "partition_leader_epoch": epoch}
+        written += writer.batch(offset, records, **told)
         offset += len(values)
     return written
 
@@ -143,6 +169,60 @@ def test_a_log_from_its_beginning_tells_everything(tmp_path: Path) -> None:
         assert told.shortest_expiration_ms(5) == 5
 
 
+@pytest.mark.parametrize("split_bytes", [1 << 26, 100])
+def test_a_partition_is_assigned_to_its_newest_replicas(tmp_path: Path, split_bytes: int) -> None:
+    many = tuple(range(100, 140))
+    whole = log(
+        [
+            [topic("a", "one"), partition("one", 0, 1, 2), partition("one", 1, 2, 3)],
+            [topic("b", "two"), partition("two", 0, 1)],
+            [changed("one", 1, in_sync=(3,)), changed("one", 0, in_sync=(2,), replicas=(2, 4))],
+            [removed("two"), topic("c", "other"), partition("other", 0, 5)],
+            [changed("other", 0, in_sync=many, replicas=many)],
+        ]
+    )
+    broker_folder(tmp_path, "broker", {f"{0:020}.log": whole})
+    assert read(tmp_path, split_bytes).of("c").replicas == {
+        "a": {0: frozenset({2, 4}), 1: frozenset({2, 3})},
+        "c": {0: frozenset(many)},
+    }
+
+
+@pytest.mark.parametrize("topics", [["*"], ["b"], None], ids=["all", "one topic", "no manifest"])
+def test_what_is_assigned_to_a_broker_and_not_there_is_told(
+    tmp_path: Path, topics: list[str] | None
+) -> None:
+    whole = log(
+        [
+            [topic("a", "one"), partition("one", 0, 1, 2), partition("one", 1, 2, 1)],
+            [topic("b", "two"), partition("two", 0, 2), partition("two", 1, 1)],
+        ]
+    )
+    broker_folder(tmp_path, "broker", {f"{0:020}.log": whole})
+    (tmp_path / "broker" / "b-1").mkdir()
+    (tmp_path / "broker" / "b-1" / f"{0:020}.log").write_bytes(b"")
+    (tmp_path / "broker" / "replication-offset-checkpoint").write_text("0\n1\na 1 5\n")
+    if topics is not None:
+        manifest = {"format": 1, "directories": [], "topics": topics}
+        (tmp_path / "broker" / "dump-manifest.json").write_text(json.dumps(manifest))
+    dump = collect([tmp_path])
+    missing = not_there(dump, read(tmp_path))
+    # Broker 2 has no log directory in the dump.
+    assert [(one.broker, one.topic, one.partition) for one in missing] == [
+        (1, "a", 1),
+        (1, "a", 0),
+    ]
+    listed = "1 partition on broker 1 that broker/replication-offset-checkpoint lists is not in "
+    assigned = "1 partition that __cluster_metadata assigns to broker 1 is not in the dump: a-0. "
+    sentences = list(not_in_the_dump(dump, missing))
+    if topics == ["b"]:
+        (sentence,) = sentences
+        assert sentence.startswith("2 partitions of topics that the dump was not asked for")
+    else:
+        assert [one[: len(listed)] for one in sentences[:1]] == [listed]
+        assert [one[: len(assigned)] for one in sentences[1:]] == [assigned]
+
+
 def test_a_split_finds_its_batches_above_two_billion_offsets(tmp_path: Path) -> None:
     first = 3 << 30
     content = log(blocks(1000, 2000, 3000), first)
@@ -152,7 +232,7 @@ def test_a_split_finds_its_batches_above_two_billion_offsets(tmp_path: Path) -> 
         for split in plan_splits(collect([tmp_path]), 100)
         if split["kind"] == "metadata_log"
         for row in rows(split)
-        if row["kind"] == log_row.METADATA
+        if row["kind"] == log_row.METADATA and row["metadata"]["fact"] == "ProducerIds"
     ]
     assert facts == [1000, 2000, 3000]
 
@@ -326,6 +406,23 @@ def test_a_clock_that_was_ahead_and_set_back_tells_no_later_moment(tmp_path: Pat
     for split_bytes in (1 << 26, 100):
         told = read(tmp_path, split_bytes).of("c")
         assert (told.up_to_ms, told.registered_up_to_ms) == (T0 + 6000, T0 + 6000)
+
+
+@pytest.mark.parametrize("deposed", [True, False], ids=["of a deposed leader", "of the leader"])
+def test_what_a_deposed_controller_wrote_was_never_committed(tmp_path: Path, deposed: bool) -> None:
+    head = log([[topic("a", "one"), policy("a", "delete"), partition("one", 0)]], epoch=3)
+    removal = head + log([[removed("one")]], 3, epoch=3)
+    behind = log(blocks(1000, 2000), 3 if deposed else 4, epoch=4)
+    broker_folder(tmp_path, "1", {f"{0:020}.log": removal}, number=1)
+    longer = (head if deposed else removal) + behind
+    broker_folder(tmp_path, "2", {f"{0:020}.log": longer}, number=2)
+    for split_bytes in (1 << 26, 100):
+        told = read(tmp_path, split_bytes).of("c")
+        gone = frozenset() if deposed else frozenset({text_of(IDS["one"])})
+        assert told.deleted == gone
+        assert told.topic_ids == ({"a": text_of(IDS["one"])} if deposed else {})
+        assert told.next_producer_id == 2000
+        assert told.created_once == frozenset({"a"})
 
 
 def test_the_longest_copy_counts_and_each_cluster_for_itself(tmp_path: Path) -> None:

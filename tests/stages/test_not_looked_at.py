@@ -17,28 +17,28 @@ def partition(
 
 def test_a_log_that_lost_nothing_needs_no_sentence() -> None:
     whole = [partition("orders", 0), partition("__transaction_state", 0, cleaner=9)]
-    assert list(gone_from_logs(Dump(partitions=whole))) == []
+    assert list(gone_from_logs(Dump(partitions=whole), [])) == []
 
 
 def test_heads_that_are_gone_are_told() -> None:
     trimmed = [partition("orders", 0, base=7), partition("orders", 1, start=3), partition("x", 0)]
-    (told,) = gone_from_logs(Dump(partitions=trimmed))
+    (told,) = gone_from_logs(Dump(partitions=trimmed), [])
     assert told.startswith("2 partitions (orders-0, orders-1): records below the log start offset")
 
 
 def test_cleaned_logs_of_clients_are_told_once_for_all_copies() -> None:
     cleaned = [partition("kv", 0, cleaner=5), partition("kv", 0, cleaner=9)]
-    (told,) = gone_from_logs(Dump(partitions=cleaned))
+    (told,) = gone_from_logs(Dump(partitions=cleaned), [])
     assert told == "1 partition (kv-0): records that the cleaner removed cannot be checked."
 
 
 def test_gaps_of_the_coordinators_log_are_told_once() -> None:
     states = [partition("__transaction_state", number) for number in (1, 4)]
     dump = Dump(partitions=states)
-    assert list(gone_from_logs(dump)) == [
+    assert list(gone_from_logs(dump, dump.missing)) == [
         "3 partitions of __transaction_state are not in the dump: 0, 2, 3."
     ]
     dump.missing = [
         MissingPartition("__transaction_state", n, 1, "a checkpoint") for n in (0, 2, 3)
     ]
-    assert list(gone_from_logs(dump)) == []
+    assert list(gone_from_logs(dump, dump.missing)) == []

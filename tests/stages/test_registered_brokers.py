@@ -54,6 +54,7 @@ class Metadata(NamedTuple):
     brokers: tuple[int, ...]
     until: int
     migrated: bool = False
+    topic: str = ""  # whose only partition is assigned to all of them, if given
 
 
 def write_metadata(directory: Path, told: Metadata) -> None:
@@ -62,6 +63,9 @@ def write_metadata(directory: Path, told: Metadata) -> None:
         log.migrate(1)
     for broker in told.brokers:
         log.register_broker(broker)
+    if told.topic:
+        log.create_topic(told.topic, None)
+        log.assign(told.topic, 0, told.brokers)
     log.add(f"ids {NEXT_PRODUCER_ID} at={told.until}")
     folder = directory / "__cluster_metadata-0"
     shutil.rmtree(folder, ignore_errors=True)
@@ -157,14 +161,15 @@ def test_one_clock_wrote_all_if_no_other_broker_ever_was(
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("listed", [True, False], ids=["a copy is not there", "all are there"])
-def test_a_copy_that_a_checkpoint_lists_may_be_the_leaders(
-    spark: SparkSession, tmp_path: Path, listed: bool
+@pytest.mark.parametrize("listed_in", ["checkpoint", "metadata", ""], ids=str)
+def test_a_copy_that_is_listed_and_not_there_may_be_the_leaders(
+    spark: SparkSession, tmp_path: Path, listed_in: str
 ) -> None:
-    finds = LAGS if listed else LOST
+    finds = LAGS if listed_in else LOST
     case = Case("lags", 0, FOLLOWER | {"name": "a follower that lags", "finds": [finds]})
-    two_brokers(tmp_path, case, Metadata((1, 4), 480), Metadata((1, 4), 480))
-    if listed:
+    told = Metadata((1, 4), 480, topic="lags.0" if listed_in == "metadata" else "")
+    two_brokers(tmp_path, case, told, told)
+    if listed_in == "checkpoint":
         both = f"0\n2\nother 0 2\n{case.topic} 0 3\n"
         (tmp_path / "second" / "replication-offset-checkpoint").write_text(both)
     assert differs(spark, tmp_path, case) == ""

@@ -146,3 +146,43 @@ def test_of_two_equal_copies_the_first_counts(tmp_path: Path) -> None:
     dump = collect([tmp_path])
     assert audited(dump) == ["a 0"]
     assert [one.clean_shutdown for one in dump.partitions] == [True]
+
+
+def test_of_three_copies_whose_order_is_a_circle_none_counts(tmp_path: Path) -> None:
+    for name, mark, epoch in (("a", 10, 5), ("b", 20, None), ("c", 30, 3)):
+        said = {} if epoch is None else {"leader_epoch": epoch}
+        partition(directory(tmp_path / name, t_0=mark) / "t-0", mark, topic_id=IDS[0], **said)
+    dump = collect([tmp_path])
+    assert audited(dump) == []
+    assert set(notes(dump).values()) == {UNDECIDED}
+    assert dump.unread == {("t", 0)}
+
+
+def test_of_three_copies_the_last_one_counts(tmp_path: Path) -> None:
+    for name, topic_id, epoch in (("a", 0, 5), ("b", 1, 5), ("c", 0, 9)):
+        folder = directory(tmp_path / name, epoch, t_0=3)
+        partition(folder / "t-0", 3, topic_id=IDS[topic_id])
+    dump = collect([tmp_path])
+    assert audited(dump) == ["c 0"]
+    assert set(notes(dump).values()) == {SECOND_COPY}
+    assert not dump.unread
+
+
+def test_a_directory_in_use_counts_though_its_checkpoint_is_from_before_its_first_record(
+    tmp_path: Path,
+) -> None:
+    """Checkpoints of a running broker are copied before the log."""
+    old, new = directory(tmp_path / "old", 5, t_0=9), directory(tmp_path / "used", t_0=0)
+    partition(old / "t-0", 9, topic_id=IDS[0], leader_epoch=0)
+    partition(new / "t-0", 3, topic_id=IDS[0], leader_epoch=2)
+    dump = collect([tmp_path])
+    assert audited(dump) == ["used 0"]
+
+
+def test_a_directory_in_use_that_is_empty_may_be_the_one(tmp_path: Path) -> None:
+    old, new = directory(tmp_path / "old", 5, t_0=9), directory(tmp_path / "used", t_0=0)
+    partition(old / "t-0", 9, topic_id=IDS[0], leader_epoch=0)
+    partition(new / "t-0", 0, topic_id=IDS[0], leader_epoch=2)
+    dump = collect([tmp_path])
+    assert audited(dump) == []
+    assert dump.unread == {("t", 0)}

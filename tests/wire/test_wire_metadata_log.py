@@ -33,7 +33,7 @@ TOPIC_ID = "UU_4fbaiTLaA1dr1vTr_PA"
         ("010900514ff87db6a24cb680d5daf5bd3aff3c00", RemovedTopic(TOPIC_ID)),
         (
             "01030200000000514ff87db6a24cb680d5daf5bd3aff3c020000000102000000010101000000010000",
-            CreatedPartition(TOPIC_ID, 0),
+            CreatedPartition(TOPIC_ID, 0, (1,)),
         ),
         (
             "010400020c7061792e6d656e74732d7811636f6d7072657373696f6e2e74797065057a73746400",

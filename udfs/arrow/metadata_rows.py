@@ -1,9 +1,10 @@
 """What a split of `__cluster_metadata`, log or snapshot, says of the cluster."""
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import chain
-from typing import Any
+from itertools import chain, islice
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,8 @@ from udfs.wire.metadata.metadata_log import (
     API_KEYS,
     BROKER_RESOURCE,
     FRAME_VERSION,
+    PARTITION_CHANGE,
+    REPLICAS,
     TOPIC_RESOURCE,
     Begun,
     Configured,
@@ -33,6 +36,7 @@ from udfs.wire.metadata.metadata_log import (
     Fact,
     Migrated,
     ProducerIds,
+    Reassigned,
     RegisteredBroker,
     RemovedTopic,
     Undecodable,
@@ -45,12 +49,29 @@ OPTIONS = {
     TOPIC_RESOURCE: ("cleanup.policy",),
     BROKER_RESOURCE: ("producer.id.expiration.ms",),
 }
-# The column of each field, in the order of the fields.
+
+
+class Led(NamedTuple):
+    """From here on the batches of a log are of this epoch of its leader."""
+
+    leader_epoch: int
+
+
+class Assigned(NamedTuple):
+    """The newest replicas in a split of partitions of a topic: `0=1,2 1=2,3`, brokers by number."""
+
+    topic_id: str
+    replicas: str
+
+
+# The column of each field, in the order of the fields; a row of a partition has no replicas.
 COLUMNS: dict[type, tuple[str, ...]] = {
     RegisteredBroker: ("number",),
     CreatedTopic: ("name", "topic_id"),
     RemovedTopic: ("topic_id",),
     CreatedPartition: ("topic_id", "number"),
+    Assigned: ("topic_id", "value"),
+    Led: ("number",),
     Configured: ("number", "name", "option", "value"),
     ProducerIds: ("number",),
     Migrated: ("number",),
@@ -59,12 +80,17 @@ COLUMNS: dict[type, tuple[str, ...]] = {
     Undecodable: ("option",),
 }
 # A fact and where it stands: offset, position and length of its batch.
-Placed = tuple[Fact, dict[str, int]]
+Placed = tuple[Fact | Assigned | Led, dict[str, int]]
+# Bytes of a PartitionChangeRecord before the number of its tags: frame version, api key, version,
+# partition, and the id of the topic.
+BEFORE_TAGS = 3 + 4 + 16
+ONE_BYTE_VARINT = 0x7F
 # One is enough to know that something is missing.
 MAX_UNDECODABLE = 100
 MAX_REGRESSIONS = 1_000
 # In one split; the driver holds them all, and no cluster has as many.
 MAX_TOPICS = 200_000
+MAX_LEADERS = 10_000
 
 
 def metadata_rows(
@@ -72,9 +98,10 @@ def metadata_rows(
 ) -> Iterator[Rows]:
     """Rows of `log_row.METADATA_TYPE` and the summary of one split of a log or snapshot.
 
-    Of the partitions of a topic the highest is a row, of the registrations of a broker the first,
-    and of the blocks of producer ids the first, the last, and those that do not follow the one
-    before. Damage and missing offsets are Undecodable facts; a log of KRaft is never compacted.
+    Of the partitions of a topic the highest is a row, and all with replicas are one, Assigned; of
+    the registrations of a broker the first; and of the blocks of producer ids the first, the last,
+    and those that do not follow the one before. Damage and missing offsets are Undecodable facts; a
+    log of KRaft is never compacted.
     """
     frames = FrameWalker(source, options.max_batch_bytes, 0, MAX_OFFSET).walk()
     # Its records are read at any depth, so those that cannot be must be known.
@@ -87,7 +114,8 @@ def metadata_rows(
         *_facts(source, decoded, options.max_decompressed_bytes),
     ]
     facts.sort(key=lambda fact_and_place: fact_and_place[1]["offset"])
-    rows = [_row(fact, place) for fact, place in _worth_a_row(facts)]
+    led = _leaders(source, headers) if in_log else []
+    rows = [_row(fact, place) for fact, place in [*led, *_worth_a_row(facts)]]
     builder = RowBuilder(split)
     if rows:
         yield builder.nested(log_row.METADATA, "metadata", rows)
@@ -105,6 +133,24 @@ def metadata_rows(
             summary["first_offset"] = int(headers.base_offset[0])
             summary["last_offset"] = int(headers.last_offset[-1])
     yield builder.nested(log_row.SUMMARY, "summary", [summary])
+
+
+def _leaders(source: ByteRange, headers: BatchHeaders) -> list[Placed]:
+    """Where another leader goes on, and the leader of the first batch."""
+    epochs = headers.partition_leader_epoch
+    begins = np.flatnonzero(np.concatenate(([True], epochs[1:] != epochs[:-1]))[: epochs.size])
+    return [(Led(int(epochs[i])), _place(source, headers, int(i))) for i in begins[:MAX_LEADERS]]
+
+
+def _place(
+    source: ByteRange, headers: BatchHeaders, i: int, offset_delta: int = 0
+) -> dict[str, int]:
+    """Where a batch, or a record of it, stands."""
+    return {
+        "position": int(headers.position[i]) + source.start,
+        "length": int(headers.length[i]),
+        "offset": int(headers.base_offset[i]) + offset_delta,
+    }
 
 
 def _losses(source: ByteRange, frames: Frames, headers: BatchHeaders, in_log: bool) -> list[Placed]:
@@ -138,17 +184,10 @@ def _losses(source: ByteRange, frames: Frames, headers: BatchHeaders, in_log: bo
 def _facts(source: ByteRange, decoded: DecodedBatches, limit: int) -> list[Placed]:
     """Each fact that a record or a batch tells, with its place."""
     headers = decoded.headers
-
-    def place(i: int, offset_delta: int) -> dict[str, int]:
-        return {
-            "position": int(headers.position[i]) + source.start,
-            "length": int(headers.length[i]),
-            "offset": int(headers.base_offset[i]) + offset_delta,
-        }
-
     closed = ~headers.control & (headers.record_count > 0) & ~readable(decoded)
     found: list[Placed] = [
-        (Undecodable("batch_unreadable"), place(int(i), 0)) for i in np.flatnonzero(closed)
+        (Undecodable("batch_unreadable"), _place(source, headers, int(i)))
+        for i in np.flatnonzero(closed)
     ]
     for part in sections(source, decoded, limit):
         spans = part.find_spans(part.data, part.start, part.end, headers.record_count[part.batch])
@@ -157,7 +196,8 @@ def _facts(source: ByteRange, decoded: DecodedBatches, limit: int) -> list[Place
             fact = decode(part.data[start : start + int(spans[VALUE_LENGTH, k])].tobytes())
             if fact is not None:
                 batch = int(part.batch[spans[SECTION, k]])
-                found.append((fact, place(batch, int(spans[OFFSET_DELTA, k]))))
+                delta = int(spans[OFFSET_DELTA, k])
+                found.append((fact, _place(source, headers, batch, delta)))
     return found
 
 
@@ -170,7 +210,28 @@ def _may_tell(data: NDArray[np.uint8], spans: NDArray[np.int64]) -> Bools:
     )
     other_frame = frame_version != FRAME_VERSION
     result: Bools = (length > 0) & (~there | other_frame | np.isin(api_key, API_KEYS))
+    # Nearly all of the log are changes of leaders and of what is in sync.
+    changes = np.flatnonzero(result & there & ~other_frame & (api_key == PARTITION_CHANGE))
+    result[changes] = _may_reassign(data, start[changes])
     return result
+
+
+def _may_reassign(data: NDArray[np.uint8], start: NDArray[np.int64]) -> Bools:
+    """Which PartitionChangeRecords have new replicas; `start`: of their values.
+
+    Tags ascend. Behind one with a longer size than a byte holds, anything may be.
+    """
+
+    def byte(at: NDArray[np.int64]) -> NDArray[np.int64]:
+        return data[np.minimum(at, data.size - 1)].astype(np.int64)
+
+    number, at = byte(start + BEFORE_TAGS), start + BEFORE_TAGS + 1
+    found = np.zeros(start.size, dtype=np.bool_)
+    for i in range(REPLICAS + 1):
+        tag, size = byte(at), byte(at + 1)
+        found |= (number > i) & ((tag == REPLICAS) | (size > ONE_BYTE_VARINT))
+        at = at + 2 + size
+    return found
 
 
 def _worth_a_row(facts: list[Placed]) -> list[Placed]:
@@ -180,8 +241,11 @@ def _worth_a_row(facts: list[Placed]) -> list[Placed]:
     blocks: list[list[tuple[ProducerIds, dict[str, int]]]] = [[]]
     undecodable: list[Placed] = []
     highest: dict[str, tuple[CreatedPartition, dict[str, int]]] = {}
+    replicas: dict[str, dict[int, tuple[int, ...]]] = defaultdict(dict)
     brokers: set[int] = set()
     for fact, place in facts:
+        if isinstance(fact, CreatedPartition | Reassigned) and fact.replicas:
+            replicas[fact.topic_id][fact.partition] = fact.replicas
         if isinstance(fact, Begun | Undecodable):
             blocks.append([])
         if isinstance(fact, RegisteredBroker):
@@ -200,16 +264,22 @@ def _worth_a_row(facts: list[Placed]) -> list[Placed]:
         elif isinstance(fact, Configured):
             if fact.option in OPTIONS.get(fact.resource_type, ()):
                 kept.append((fact, place))
-        else:
+        elif not isinstance(fact, Reassigned):
             kept.append((fact, place))
     if len(kept) > MAX_TOPICS or len(highest) > MAX_TOPICS:
         undecodable.insert(0, (Undecodable("too_many"), facts[0][1]))
     return [
         *kept[:MAX_TOPICS],
         *list(highest.values())[:MAX_TOPICS],
+        *[(_assigned(*one), facts[-1][1]) for one in islice(replicas.items(), MAX_TOPICS)],
         *chain.from_iterable(map(_block_rows, blocks)),
         *undecodable[:MAX_UNDECODABLE],
     ]
+
+
+def _assigned(topic_id: str, replicas: dict[int, tuple[int, ...]]) -> Assigned:
+    each = (f"{number}={','.join(map(str, brokers))}" for number, brokers in replicas.items())
+    return Assigned(topic_id, " ".join(each))
 
 
 def _block_rows(
@@ -222,6 +292,7 @@ def _block_rows(
     return [blocks[i] for i in sorted({*ends, *odd.tolist(), *(odd + 1).tolist()})]
 
 
-def _row(fact: Fact, place: dict[str, int]) -> dict[str, Any]:
-    values = dict(zip(COLUMNS[type(fact)], fact, strict=True))
+def _row(fact: Fact | Assigned | Led, place: dict[str, int]) -> dict[str, Any]:
+    columns = COLUMNS[type(fact)]
+    values = dict(zip(columns, fact[: len(columns)], strict=True))
     return {"fact": type(fact).__name__, **place, **values}

@@ -83,10 +83,11 @@ def _topics(partition_info: DataFrame) -> DataFrame:
 def _told_id() -> Column:
     """Equal for copies that are surely of one topic: its id, or its name if it was created once.
 
-    Null, which is equal to nothing, where a copy tells no id: the folder of a deleted topic stays
+    A copy that does not tell its id has that of the only topic of its name, as another one may tell
+    it. Null, which is equal to nothing, where neither tells it: the folder of a deleted topic stays
     on a broker that is down, or from which a replica was moved while it was.
     """
-    once = F.when(F.col("created_once"), F.col("topic"))
+    once = F.when(F.col("created_once"), F.coalesce("created_id", "topic"))
     return F.coalesce("topic_id", once).alias("told_id")
 
 
@@ -98,15 +99,15 @@ def _there_since(tolerance: Column) -> Column:
     """From when on the partition surely was there, ms of a broker's clock; null if nothing tells.
 
     Another partition of its topic, with the same number or a higher one, has a moment from then:
-    partitions are created in the order of their numbers. Topics of the coordinators, which nobody
-    creates again, have all of theirs at once (`AutoTopicCreationManager`).
+    partitions are created in the order of their numbers. Topics of the coordinators have all of
+    theirs at once (`AutoTopicCreationManager`). The id tells that it is the same topic: also those
+    of the coordinators may be deleted, and made again while a broker is down that keeps its folder.
     """
     dated = once(F.col("first_dated_ms"), tolerance)
-    of_topic = Window.partitionBy("cluster_id", "topic", "topic_id").orderBy(F.desc("partition"))
-    of_internal = Window.partitionBy("cluster_id", "topic")
-    above = F.when(F.col("topic_id").isNotNull(), F.min(dated).over(of_topic))
-    known = F.col("coordinator_topic") & F.col("cluster_id").isNotNull()
-    return F.coalesce(above, F.when(known, F.min(dated).over(of_internal)))
+    of_topic = Window.partitionBy("cluster_id", "topic", "topic_id")
+    at_once = F.when(F.col("coordinator_topic"), F.min(dated).over(of_topic))
+    above = F.min(dated).over(of_topic.orderBy(F.desc("partition")))
+    return F.when(F.col("topic_id").isNotNull(), F.coalesce(at_once, above))
 
 
 def _all_since(tolerance: Column) -> Column:
@@ -119,7 +120,8 @@ def _all_since(tolerance: Column) -> Column:
     and a marker for it is skipped until it is.
     """
     from_start = (F.col("first_base") == 0) & (F.col("log_start_offset") == 0)
-    sole = F.col("of_sole_topic") & ~F.col("coordinator_topic")
+    # A later topic of that name would have another id.
+    sole = surely(F.col("topic_id") == F.col("created_id")) & ~F.col("coordinator_topic")
     since = F.when(sole, F.lit(-2 * BEYOND_CLOCKS_MS)).otherwise(_there_since(tolerance))
     return F.when(from_start, since)
 

@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 from udfs.wire.errors import WireError
 from udfs.wire.fields import FieldReader
-from udfs.wire.metadata.metadata_log import FRAME_VERSION, read_topic_id
+from udfs.wire.metadata.metadata_log import FRAME_VERSION, PARTITION_CHANGE, read_topic_id
 from udfs.wire.varint import decode_unsigned_varint
 
 REGISTERED, FENCED, UNFENCED, STOPPING = (
     "broker_registered", "broker_fenced", "broker_unfenced", "broker_stopping",
 )  # fmt: skip
-REGISTER, PARTITION_CHANGE, FENCE, UNFENCE, REGISTRATION_CHANGE = 0, 5, 7, 8, 17
+REGISTER, FENCE, UNFENCE, REGISTRATION_CHANGE = 0, 7, 8, 17
 API_KEYS = (REGISTER, PARTITION_CHANGE, FENCE, UNFENCE, REGISTRATION_CHANGE)
 # Tags of PartitionChangeRecord.
 ISR, LEADER, RECOVERY = 0, 1, 5

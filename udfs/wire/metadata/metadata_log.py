@@ -16,6 +16,9 @@ from udfs.wire.varint import decode_unsigned_varint
 # Resource types of a ConfigRecord (`ConfigResource.Type`).
 TOPIC_RESOURCE, BROKER_RESOURCE = 2, 4
 FRAME_VERSION = 1
+PARTITION_CHANGE = 5
+# Tag of PartitionChangeRecord; it has no other fields behind the id of the topic.
+REPLICAS = 2
 # Reason of the Undecodable fact that stands for the abort of a metadata transaction.
 ABORTED = "transaction_aborted"
 
@@ -40,10 +43,19 @@ class RemovedTopic(NamedTuple):
 
 
 class CreatedPartition(NamedTuple):
-    """A partition of a topic was created."""
+    """A partition of a topic was created, on the brokers `replicas`."""
 
     topic_id: str
     partition: int
+    replicas: tuple[int, ...]
+
+
+class Reassigned(NamedTuple):
+    """A partition has these replicas from now on, those that come or go included."""
+
+    topic_id: str
+    partition: int
+    replicas: tuple[int, ...]
 
 
 class Configured(NamedTuple):
@@ -86,6 +98,7 @@ Fact = (
     | CreatedTopic
     | RemovedTopic
     | CreatedPartition
+    | Reassigned
     | Configured
     | ProducerIds
     | Migrated
@@ -134,7 +147,24 @@ def _removed_topic(fields: FieldReader) -> Fact:
 
 def _created_partition(fields: FieldReader) -> Fact:
     partition = fields.int32()
-    return CreatedPartition(read_topic_id(fields), partition)
+    return CreatedPartition(read_topic_id(fields), partition, _brokers(fields) or ())
+
+
+def _changed_partition(fields: FieldReader) -> Fact | None:
+    partition = fields.int32()
+    topic_id = read_topic_id(fields)
+    try:
+        changed = dict(fields.tagged_fields())
+        replicas = _brokers(FieldReader(changed[REPLICAS])) if REPLICAS in changed else None
+    except WireError:
+        # Nothing else rests on it, so it takes nothing else back.
+        return None
+    return None if replicas is None else Reassigned(topic_id, partition, replicas)
+
+
+def _brokers(fields: FieldReader) -> tuple[int, ...] | None:
+    number = fields.nullable_count(flexible=True, element_size=4)
+    return None if number is None else tuple(fields.int32() for _ in range(number))
 
 
 def _configured(fields: FieldReader) -> Fact:
@@ -174,11 +204,12 @@ def _aborted(fields: FieldReader) -> Fact:
 # Fields that are read come first in every version, so versions that only add fields are known.
 ANY_VERSION = 1 << 31
 # api key -> how its message is read, the highest version that is known here.
-MESSAGES: dict[int, tuple[Callable[[FieldReader], Fact], int]] = {
+MESSAGES: dict[int, tuple[Callable[[FieldReader], Fact | None], int]] = {
     0: (_registered_broker, ANY_VERSION),
     2: (_created_topic, 0),
     3: (_created_partition, ANY_VERSION),
     4: (_configured, 0),
+    PARTITION_CHANGE: (_changed_partition, ANY_VERSION),
     9: (_removed_topic, 0),
     15: (_producer_ids, 0),
     21: (_migrated, 0),

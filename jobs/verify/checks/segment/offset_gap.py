@@ -55,7 +55,9 @@ CHECK = Check(
         Proof("the batch after the gap"),
     ),
     message=lambda: text(
-        "Offsets {offset_first} to {offset_last} are missing. The partition was not compacted "
-        "there."
+        "Offsets {offset_first} to {offset_last} are missing. {cleaner}",
+        cleaner=F.when(F.col("never_compacted"), "The partition was never compacted.").otherwise(
+            "Nothing shows that the cleaner of this broker passed there."
+        ),
     ),
 )
