@@ -7,7 +7,9 @@ from jobs.spark.joins import small
 from schemas.topics import TXN_LOG_TOPIC
 from udfs.rules.extent import goes_on_with, is_cut_off, is_outlasted, is_replicated
 
-OF_COPY = ("partition_index", "replica_set", "log_end_offset", "stable_below", "high_watermark")
+# The same for copies of one partition of one topic.
+OF_TOPIC = ["replica_set", "incarnation"]
+OF_COPY = ("partition_index", *OF_TOPIC, "log_end_offset", "stable_below", "high_watermark")
 
 
 def with_other_copies(partition_info: DataFrame, txn_log_records: DataFrame) -> DataFrame:
@@ -50,7 +52,7 @@ def _cut_off(partition_info: DataFrame, records: DataFrame) -> DataFrame:
     copies = _copies(partition_info, records)
     later = _first_of_leaders(copies, records)
     return (
-        copies.join(small(later), on="replica_set", how="inner")
+        copies.join(small(later), on=OF_TOPIC, how="inner")
         .filter(F.col("their_epoch") > F.col("newest_epoch"))
         .groupBy("partition_index")
         .agg(F.min("their_first").alias("cut_off_at"))
@@ -70,7 +72,7 @@ def _first_of_leaders(copies: DataFrame, records: DataFrame) -> DataFrame:
 def _theirs(copies: DataFrame) -> DataFrame:
     return copies.select(
         "partition_index",
-        "replica_set",
+        *OF_TOPIC,
         F.col("newest_epoch").alias("their_newest_epoch"),
         F.col("log_end_offset").alias("their_end"),
     )
@@ -92,7 +94,7 @@ def _only_here(outlasted: DataFrame, copies: DataFrame, records: DataFrame) -> D
     of_offsets = records.select("partition_index", "offset")
 
     def told(others: DataFrame, on: list[str], tells: Column) -> DataFrame:
-        beside = untold.join(others, on=["replica_set", *on], how="inner")
+        beside = untold.join(others, on=[*OF_TOPIC, *on], how="inner")
         return beside.filter(_goes_further() & tells).select("partition_index", "offset")
 
     def placed(others: DataFrame) -> DataFrame:

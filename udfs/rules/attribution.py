@@ -238,7 +238,8 @@ def has_had_no_other_head(
     `first_base`: base offset of its first segment; `first_sequence`: of the first data of the epoch
     that are there. Sequences begin at 0 with each epoch of a producer in a partition
     (`ProducerAppendInfo.checkSequence`), and a topic that was created again begins without those
-    that its first one had. Internal topics have none, and nobody creates them again.
+    that its first one had. Internal topics have none; where they are created again, with all that
+    coordinators knew of transactions, is not asked.
     """
     return (first_base == 0) & (coordinator_topic | (first_sequence == 0))
 

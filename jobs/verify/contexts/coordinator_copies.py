@@ -3,6 +3,7 @@
 Replicas of one partition hold the same record at the same offset, but each broker cleans at its own
 time, so a record that one lacks proves nothing by itself. Two rules hold all the same: records of
 two copies at one offset are equal, and each copy has the last record of an id, or a later one.
+Copies are those of one topic: also this one may be deleted, and made again while a broker is down.
 """
 
 from pyspark.sql import Column, DataFrame
@@ -13,6 +14,7 @@ from jobs.verify.contexts.context import Context, with_paths
 from schemas.topics import TXN_LOG_TOPIC
 from udfs.rules.extent import is_replicated
 
+OF_TOPIC = ["partition", "incarnation"]
 # What two copies of one record have in common.
 CONTENT = (
     "transactional_id", "tombstone", "producer_id", "producer_epoch", "timeout_ms", "status",
@@ -32,7 +34,7 @@ def _copies(partition_info: DataFrame, copied: list[int]) -> DataFrame:
     wanted = F.col("partition_index").isin(copied) if copied else F.lit(False)
     return partition_info.filter(wanted).select(
         "partition_index",
-        "partition",
+        *OF_TOPIC,
         "broker",
         "clean_shutdown",
         F.col("high_watermark").isNotNull().alias("stable_known"),
@@ -44,14 +46,14 @@ def _copies(partition_info: DataFrame, copied: list[int]) -> DataFrame:
 
 
 def _differences(records: DataFrame) -> DataFrame:
-    """One row a partition: `difference`, the first offset at which copies differ, and how many.
+    """One row of OF_TOPIC: `difference`, the first offset at which copies differ, and how many.
 
     A struct (offset, one, other), where one and other are records of PLACE; `differences`.
     """
     record = F.struct(F.xxhash64(*CONTENT).alias("content"), F.struct(*PLACE).alias("place"))
     by_offset = (
         records.filter(is_replicated(F.col("offset"), F.col("stable_below")))
-        .groupBy("partition", "offset")
+        .groupBy(*OF_TOPIC, "offset")
         .agg(
             F.min(record).alias("one"),
             F.max(record).alias("other"),
@@ -63,21 +65,21 @@ def _differences(records: DataFrame) -> DataFrame:
     difference = F.struct(
         "offset", F.col("one.place").alias("one"), F.col("other.place").alias("other")
     )
-    return by_offset.groupBy("partition").agg(
+    return by_offset.groupBy(*OF_TOPIC).agg(
         F.min(difference).alias("difference"), F.count("*").alias("differences")
     )
 
 
 def _losses(records: DataFrame, copies: DataFrame) -> DataFrame:
-    """One row a partition: `loss`, the first last record of an id that a copy lacks, and how many.
+    """One row of OF_TOPIC: `loss`, the first last record of an id that a copy lacks, and how many.
 
     A struct (offset, one, lacking): the record, and (broker, clean_shutdown, stable_known,
     may_have_expired) of the copy without it; `losses`.
     """
-    last = records.groupBy("partition", "partition_index", "transactional_id").agg(
+    last = records.groupBy(*OF_TOPIC, "partition_index", "transactional_id").agg(
         F.max(F.struct(*PLACE, "tombstone", "stable_below", "log_end_offset")).alias("one")
     )
-    others = copies.select("partition", F.struct(copies.columns).alias("lacking"))
+    others = copies.select(*OF_TOPIC, F.struct(copies.columns).alias("lacking"))
     theirs = last.select(
         F.col("partition_index").alias("other_index"),
         "transactional_id",
@@ -85,7 +87,7 @@ def _losses(records: DataFrame, copies: DataFrame) -> DataFrame:
     )
     offset = F.col("one.offset")
     missing = (
-        last.join(small(others), on="partition", how="inner")
+        last.join(small(others), on=OF_TOPIC, how="inner")
         .filter(F.col("partition_index") != F.col("lacking.partition_index"))
         .withColumn("other_index", F.col("lacking.partition_index"))
         .join(theirs, on=["other_index", "transactional_id"], how="left")
@@ -106,7 +108,7 @@ def _losses(records: DataFrame, copies: DataFrame) -> DataFrame:
         F.coalesce(unseen, F.lit(True)).alias("may_have_expired"),
     )
     one = F.struct(*[F.col(f"one.{name}") for name in PLACE])
-    return missing.groupBy("partition").agg(
+    return missing.groupBy(*OF_TOPIC).agg(
         F.min(F.struct(offset.alias("offset"), one.alias("one"), lacking.alias("lacking"))).alias(
             "loss"
         ),
@@ -163,10 +165,10 @@ def coordinator_copies_context(
     copies = _copies(partition_info, copied)
     records = txn_log_records.join(small(copies), on="partition_index", how="inner")
     rows = (
-        copies.select("partition")
+        copies.select(*OF_TOPIC)
         .distinct()
-        .join(_differences(records), on="partition", how="left")
-        .join(_losses(records, copies), on="partition", how="left")
+        .join(_differences(records), on=OF_TOPIC, how="left")
+        .join(_losses(records, copies), on=OF_TOPIC, how="left")
     )
 
     def regular() -> Column:

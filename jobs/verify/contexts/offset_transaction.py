@@ -85,7 +85,7 @@ def _aborts() -> Column:
 def _kinds(partition_info: DataFrame, tolerance: int) -> DataFrame:
     """What contradictions ask of a partition; there_since_ms: see `first_since`."""
     dated = once(F.col("first_dated_ms"), F.lit(tolerance))
-    # Nobody makes a topic of the coordinators again.
+    # Whether a topic of the coordinators was made again is not asked (docs/trust.md).
     never_again = F.col("coordinator_topic") | surely(F.col("created_once"))
     since = F.when(never_again, F.lit(0)).otherwise(dated)
     return partition_info.select(
