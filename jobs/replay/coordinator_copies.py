@@ -1,5 +1,7 @@
 """Copies of one partition of `__transaction_state` beside each other: what the others can tell."""
 
+from collections.abc import Callable
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -12,13 +14,17 @@ OF_TOPIC = ["replica_set", "incarnation"]
 OF_COPY = ("partition_index", *OF_TOPIC, "log_end_offset", "stable_below", "high_watermark")
 
 
-def with_other_copies(partition_info: DataFrame, txn_log_records: DataFrame) -> DataFrame:
+def with_other_copies(
+    partition_info: DataFrame,
+    txn_log_records: DataFrame,
+    keep: Callable[[DataFrame], DataFrame],
+) -> DataFrame:
     """Adds to copies of the coordinator's log what others of their partition say about them.
 
     cut_off_at: the first offset that another copy has of a leader later than all of this one, null
     for none; where the high watermark is not known `stable_below` is at most that. only_here:
     offsets of the records that are not replicated, and that no copy that outlasts this one has, or
-    shows to be cut off; null for none.
+    shows to be cut off; null for none. `keep`: computes a frame that is read more than once.
     """
     outlasted = (F.col("topic") == TXN_LOG_TOPIC) & F.col("outlasted")
     if partition_info.filter(outlasted).isEmpty():
@@ -29,14 +35,16 @@ def with_other_copies(partition_info: DataFrame, txn_log_records: DataFrame) -> 
             }
         )
     records = txn_log_records.filter(F.col("error").isNull())
-    cut_off = _cut_off(partition_info, records)
-    known = partition_info.join(small(cut_off), on="partition_index", how="left").withColumn(
-        "stable_below",
-        F.when(F.col("high_watermark").isNull(), F.least("stable_below", "cut_off_at")).otherwise(
-            F.col("stable_below")
-        ),
+    cut_off = _cut_off(partition_info, records, keep)
+    stable_below = F.when(
+        F.col("high_watermark").isNull(), F.least("stable_below", "cut_off_at")
+    ).otherwise(F.col("stable_below"))
+    known = keep(
+        partition_info.join(small(cut_off), on="partition_index", how="left").withColumn(
+            "stable_below", stable_below
+        )
     )
-    alone = _only_here(known.filter(outlasted), _copies(known, records), records)
+    alone = _only_here(known.filter(outlasted), keep(_copies(known, records)), records, keep)
     return known.join(small(alone), on="partition_index", how="left")
 
 
@@ -47,9 +55,11 @@ def _copies(partition_info: DataFrame, records: DataFrame) -> DataFrame:
     return of_log.select(*OF_COPY).join(small(newest), on="partition_index", how="inner")
 
 
-def _cut_off(partition_info: DataFrame, records: DataFrame) -> DataFrame:
+def _cut_off(
+    partition_info: DataFrame, records: DataFrame, keep: Callable[[DataFrame], DataFrame]
+) -> DataFrame:
     """One row a copy with a `cut_off_at`: see `with_other_copies`."""
-    copies = _copies(partition_info, records)
+    copies = keep(_copies(partition_info, records))
     later = _first_of_leaders(copies, records)
     return (
         copies.join(small(later), on=OF_TOPIC, how="inner")
@@ -78,11 +88,16 @@ def _theirs(copies: DataFrame) -> DataFrame:
     )
 
 
-def _only_here(outlasted: DataFrame, copies: DataFrame, records: DataFrame) -> DataFrame:
+def _only_here(
+    outlasted: DataFrame,
+    copies: DataFrame,
+    records: DataFrame,
+    keep: Callable[[DataFrame], DataFrame],
+) -> DataFrame:
     """One row a copy with an `only_here`: see `with_other_copies`. `outlasted`: partitions."""
     record = ("partition_index", "offset", "leader_epoch", "transactional_id")
     mine = copies.join(small(outlasted.select("partition_index")), on="partition_index")
-    untold = (
+    untold = keep(
         records.select(*record)
         .join(small(mine), on="partition_index", how="inner")
         .filter(~is_replicated(F.col("offset"), F.col("stable_below")))

@@ -112,7 +112,7 @@ def replay(
                 clock_tolerance,
             )
         )
-        known = kept.keep(with_other_copies(alone, txn_log_records))
+        known = kept.keep(with_other_copies(alone, txn_log_records, kept.keep))
         tables = kept.keep_all(
             coordinator=last_states(txn_log_records, known),
             histories=histories(txn_log_records, known),

@@ -259,7 +259,7 @@ def _with_all_counts(
     keep: Callable[[DataFrame], DataFrame],
 ) -> DataFrame:
     """`with_counts`, and `with_unseen` of decisions that cannot be counted."""
-    counts = with_counts(in_copies, decided, markers, tolerance)
+    counts = with_counts(in_copies, decided, markers, tolerance, keep)
     return keep(with_unseen(counts, in_copies, decided, markers, tolerance, keep))
 
 

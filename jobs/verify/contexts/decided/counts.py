@@ -36,7 +36,11 @@ from udfs.rules.logic import surely
 
 
 def with_counts(
-    rows: DataFrame, decided: DataFrame, markers: DataFrame, tolerance: Column
+    rows: DataFrame,
+    decided: DataFrame,
+    markers: DataFrame,
+    tolerance: Column,
+    keep: Callable[[DataFrame], DataFrame],
 ) -> DataFrame:
     """Adds what counting shows of rows whose markers are fewer, more, or elsewhere than decided.
 
@@ -61,9 +65,11 @@ def with_counts(
     first COMMIT marker where an abort was decided, before any COMMIT of the epoch was decided here.
     odd_* (place, offset, first, epoch, lowest, highest): the first marker with the epoch of a
     coordinator that decided none of the transactions it may be of.
+
+    `keep`: computes a frame that is read more than once; mostly there is nothing to count.
     """
     rows = (
-        rows.join(_out_of_order(rows, decided, markers), on=OF_EPOCH, how="left")
+        rows.join(keep(_out_of_order(rows, decided, markers)), on=OF_EPOCH, how="left")
         .withColumn("misplaced", _misplaced(tolerance))
         .withColumn("beside", _shown_beside())
         .drop("out_of_order")
@@ -75,9 +81,9 @@ def with_counts(
     beside = F.col("beside")
     wanted = shown | beside | has_too_many() | changes_coordinator()
     keys = _keys(rows.filter(wanted), shown, tolerance)
-    all_events = events(keys, decided, markers, tolerance)
-    numbered = counted(all_events)
-    short = of_decisions(numbered, tolerance)
+    all_events = keep(events(keys, decided, markers, tolerance))
+    numbered = keep(counted(all_events))
+    short = keep(of_decisions(numbered, tolerance))
     found = of_markers(numbered).join(short, on=KEY, how="full")
     # A row gets only what it was counted for: the other outcome of its epoch may be regular.
     asked = {
