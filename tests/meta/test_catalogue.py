@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.cli.commands.checks import family, manual
+from jobs.cli.commands.checks import HEADING, described, family, manual
 from jobs.cli.docs import stale_pages
 from jobs.verify.catalogue import CHECKS, FAMILIES
 from jobs.verify.check import Check
@@ -20,6 +20,18 @@ NAMED = """
 from jobs.verify import catalogue
 print(catalogue.__loader__.archive, *(check.code for check in catalogue.CHECKS))
 """
+
+
+def test_reports_show_each_paragraph_of_a_manual_below_its_heading() -> None:
+    for check in CHECKS:
+        sections = described(check).sections
+        headings = [heading for heading, _ in sections]
+        assert all(HEADING.match(f"{heading}: ") for heading in headings), check.code
+        assert len(set(headings)) == len(headings), check.code
+        assert all(text.strip(".") for _, text in sections), check.code
+        shown = "".join(f"{heading}:{text}" for heading, text in sections)
+        _, _, told = manual(check).partition("\n\n")
+        assert "".join(shown.split()) == "".join(told.split()), check.code
 
 
 def test_every_file_is_in_the_catalogue_once() -> None:

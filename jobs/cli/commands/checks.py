@@ -2,11 +2,15 @@
 
 import difflib
 import importlib
+import re
 
 from jobs.model.errors import UsageError
 from jobs.report.facts import CheckManual
 from jobs.verify.catalogue import CHECKS
 from jobs.verify.check import Check
+
+# What begins a section of a manual; other paragraphs go on with the section before.
+HEADING = re.compile("(What it finds|Why it [a-z ]+|When it is legal|Evidence): ")
 
 
 def manual(check: Check) -> str:
@@ -25,12 +29,20 @@ def family(check: Check) -> str:
 
 
 def described(check: Check) -> CheckManual:
-    """The manual of a check as the reports show it: first sentence, then heading and text."""
+    """The manual of a check as the reports show it: first sentence, then heading and text.
+
+    A text has a paragraph or more, an empty line between two.
+    """
     title, *paragraphs = manual(check).split("\n\n")
-    sections = []
+    sections: list[tuple[str, str]] = []
     for paragraph in paragraphs:
-        heading, _, content = " ".join(paragraph.split()).partition(": ")
-        sections.append((heading, content))
+        words = " ".join(paragraph.split())
+        begins = HEADING.match(words)
+        if begins:
+            sections.append((begins[1], words[begins.end() :]))
+        else:
+            heading, before = sections.pop()
+            sections.append((heading, f"{before}\n\n{words}"))
     return CheckManual(
         check.code, family(check), check.severity, check.source, title, tuple(sections)
     )
