@@ -61,7 +61,9 @@ def _remedy() -> Column:
     """That of the check; where another dump decides whether anything is wrong, that comes first."""
     first: Column = F.lit("")
     for reason, dump in DECIDED_BY.items():
-        sentence = f"Audit {dump} first: nothing may be wrong. If the finding stays: "
+        # There may be none: what an id wrote expires, and a topic may be deleted.
+        first_step = f"Audit {dump} first, if there is one: nothing may be wrong."
+        sentence = f"{first_step} If the finding stays, or there is none: "
         undecided = (F.col("verdict") == INCONCLUSIVE) & (F.col("reason") == reason)
         first = F.when(undecided, F.lit(sentence)).otherwise(first)
     return F.concat(first, "remedy")

@@ -86,7 +86,7 @@ MEANINGS = {
 DECIDED_BY = {
     DUMP_BEFORE_EVENT: "a later copy",
     UNSTABLE_TAIL: "a later copy",
-    TXNLOG_NOT_DUMPED: "a dump with __transaction_state",
+    TXNLOG_NOT_DUMPED: "a dump with more of __transaction_state",
     SIDE_FILES_NOT_DUMPED: "a dump with the files next to the log",
 }
 
