@@ -26,7 +26,8 @@ from _protocol_pace import Progress
 from _protocol_properties import connection_options, read_properties
 from _protocol_values import LATEST, Partition, PassingError, id_text
 
-COORDINATOR_TOPIC = "__transaction_state"
+from schemas.topics import TXN_LOG_TOPIC
+
 FOLDER = "cluster"
 # A follower that is in sync has what was appended before so long (replica.lag.time.max.ms, ms):
 # the high watermark is past it. Without followers it is at the end.
@@ -145,7 +146,7 @@ class ClusterDump:
     # --- the steps ------------------------------------------------------------------------------
 
     def _step(self, step: str, wanted: Sequence[Partition]) -> None:
-        mine = [one for one in wanted if (one.topic == COORDINATOR_TOPIC) == (step != "data")]
+        mine = [one for one in wanted if (one.topic == TXN_LOG_TOPIC) == (step != "data")]
         progress = Progress(
             lambda line: self._tell(f"{step}: {line}"),
             self._options.rate,

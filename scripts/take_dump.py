@@ -32,14 +32,13 @@ from _dump_copy import Directory, LogDirectoryCopy, Manifest
 from _dump_source import CopyError, Source
 
 from jobs.model.file_names import name_folder
+from schemas.topics import METADATA_TOPIC, OFFSETS_TOPIC, TXN_LOG_TOPIC
 from udfs.wire.side_files.checkpoints import parse_properties
 
-COORDINATOR_TOPIC = "__transaction_state"
-# Committed offsets may be part of a transaction: asked for or not, both are in every dump.
-ALWAYS_COPIED = (COORDINATOR_TOPIC, "__consumer_offsets")
-# KRaft's metadata hold no transaction, but credentials: only with --metadata, and last of all, so
-# that they are later than what is judged by them.
-METADATA_TOPIC = "__cluster_metadata"
+# Committed offsets may be part of a transaction: asked for or not, both are in every dump. Not so
+# KRaft's METADATA_TOPIC, which holds no transaction, but credentials: only with --metadata, and
+# last of all, so that it is later than what is judged by it.
+ALWAYS_COPIED = (TXN_LOG_TOPIC, OFFSETS_TOPIC)
 STEPS = ("before", "data", "after")
 BY_SSH = "ssh -o BatchMode=yes {host} sh -s"
 MOST_JOBS = 64
@@ -290,7 +289,7 @@ def directories(copy: LogDirectoryCopy, step: str, options: Options) -> list[Dir
 def _steps_of(topic: str) -> tuple[str, ...]:
     if topic == METADATA_TOPIC:
         return ("after",)
-    return ("before", "after") if topic == COORDINATOR_TOPIC else ("data",)
+    return ("before", "after") if topic == TXN_LOG_TOPIC else ("data",)
 
 
 def run_step(copy: LogDirectoryCopy, step: str, options: Options) -> None:

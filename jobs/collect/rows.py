@@ -88,6 +88,7 @@ def dump_of(listing: Listing) -> Dump:
     for folder, log in logs.items():
         log.files = [row for row in rows[folder] if row.status == "audited"]
     there = [one for one in listing.folders if one not in refused]
+    known = brokers(listing.directories, there)
     return Dump(
         files=files,
         directories=[_directory(one) for one in listing.directories if _is_listed(one)],
@@ -99,8 +100,8 @@ def dump_of(listing: Listing) -> Dump:
             for one, why in left_out.items()
             if why == UNDECIDED and one.topic is not None and one.partition is not None
         },
-        missing=missing_partitions(listing.directories, there),
-        brokers=brokers(listing.directories, there),
+        missing=missing_partitions(listing.directories, there, known),
+        brokers=known,
     )
 
 

@@ -194,15 +194,17 @@ def refused_partitions(
 
 
 def missing_partitions(
-    directories: Sequence[LogDirectory], folders: Sequence[Folder]
+    directories: Sequence[LogDirectory],
+    folders: Iterable[Folder],
+    known: Iterable[DumpBroker],
 ) -> list[MissingPartition]:
     """Partitions that the dump has no folder of, although a checkpoint of a broker lists them.
 
     Those that `__cluster_metadata` assigns to it are known later (jobs/model/missing.py).
-    The manifest of a fetched dump lists those that could not be fetched.
+    The manifest of a fetched dump lists those that could not be fetched. `known`: of `brokers`.
     """
     present = _present(folders)
-    asked = {(one.cluster_id, one.broker): one for one in brokers(directories, folders)}
+    asked = {(one.cluster_id, one.broker): one for one in known}
     listed = [
         (directory, (topic, partition), name)
         for directory in directories
@@ -232,10 +234,14 @@ def brokers(directories: Sequence[LogDirectory], folders: Iterable[Folder]) -> l
     known = {(one.cluster_id, one.broker) for one in directories}
     present = _present(folders)
     return [
-        DumpBroker(cluster, broker, frozenset(present[cluster, broker]), frozenset(patterns))
+        DumpBroker(
+            cluster,
+            broker,
+            frozenset(present[cluster, broker]),
+            frozenset(topics[cluster, broker]),
+        )
         for cluster, broker in sorted(known, key=str)
         if cluster is not None and broker is not None and present[cluster, broker]
-        for patterns in [topics[cluster, broker]]
     ]
 
 

@@ -26,7 +26,7 @@ from udfs.rules.coordinator_step import (
     shares_epoch,
 )
 from udfs.wire.batches.batch_headers import BatchHeaders, Bools, Int64s
-from udfs.wire.coordinator.txn_log_chain import Chain, Folding, chain, fold_states, told_by
+from udfs.wire.coordinator.txn_log_chain import Chain, Folding, chain, fold_states
 
 FOLDED_SCHEMA: pa.Schema = to_arrow_schema(log_row.FOLDED_RECORD)
 DECISION_SCHEMA: pa.Schema = to_arrow_schema(log_row.DECISION)
@@ -130,7 +130,7 @@ class _Split:
         self._states = usual.states()
         self._chain: Chain = chain(usual.identity)
         none = np.zeros(usual.batch.size, dtype=np.bool_)
-        self._folding = Folding(none, none, none)
+        self._folding = Folding(none, none, none, self._chain.previous)
         if foldable and self._order.contiguous:
             whole = _whole(usual, others)
             folding = fold_states(self._states, self._chain, whole, usual.lists)
@@ -201,8 +201,7 @@ class _Split:
         The same as `jobs.replay.decisions.decisions` says of those that were not folded away.
         """
         states, usual = self._states, self._usual
-        after = self._chain.following[some]
-        tells = told_by(states, self._chain)[some]
+        after, tells = self._chain.following[some], self._folding.told_by[some]
         prepare, earlier = self._recorded(some), self._recorded(tells)
         transaction_version_2, status = (
             prepare.transaction_version >= TRANSACTION_VERSION_2,

@@ -63,25 +63,28 @@ class States(NamedTuple):
 class Chain(NamedTuple):
     """The records of each id in order. `previous`, `following`: index, -1 for none.
 
-    `place`: number of the record among those of its id, from 0, of `size`.
+    `place`: number of the record among those of its id, from 0, of `size`. `order`: indexes by id,
+    and within it in the order of the log.
     """
 
     previous: Int64s
     following: Int64s
     place: Int64s
     size: Int64s
+    order: Int64s
 
 
 class Folding(NamedTuple):
     """`folded`: needs no row. `judged`: a plain step between records of the stretch.
 
     `decided`: a Prepare record whose neighbours of the same id are both in the stretch, and what
-    tells its data (`told_by`), too.
+    tells its data, too. `told_by`: see there.
     """
 
     folded: Bools
     judged: Bools
     decided: Bools
+    told_by: Int64s
 
 
 def chain(identity: Int64s) -> Chain:
@@ -98,7 +101,7 @@ def chain(identity: Int64s) -> Chain:
     place, sizes = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
     place[order] = np.arange(size) - np.repeat(first, lengths)
     sizes[order] = np.repeat(lengths, lengths)
-    return Chain(previous, following, place, sizes)
+    return Chain(previous, following, place, sizes, order)
 
 
 class _Lists:
@@ -164,8 +167,8 @@ def told_by(states: States, chained: Chain) -> Int64s:
     here, last = states.step(), states.at(before).step()
     there = before >= 0
     tells = ~(there & step.tells_no_more(here, last))
-    # By id, and in the order of the log: the first record of an id always tells.
-    order = np.argsort(states.identity, kind="stable")
+    # The first record of an id always tells.
+    order = chained.order
     newest = np.maximum.accumulate(np.where(tells[order], np.arange(order.size), 0))
     first = np.full(order.size, -1)
     first[order[1:]] = order[newest[:-1]]
@@ -197,4 +200,4 @@ def fold_states(
     first = told_by(states, chained)
     begun = ~(prepared[first] & (chained.place[first] == 0))
     is_last = chained.place == chained.size - 1
-    return Folding(~kept, plain & ~is_last, inside & prepared & begun)
+    return Folding(~kept, plain & ~is_last, inside & prepared & begun, first)
