@@ -148,18 +148,24 @@ def _committed(
 
 
 def _cut(one: DumpMetadataLog, copy: _Copy, others: Sequence[_Copy]) -> _Copy:
-    """In front of the first offset at which a later leader has another batch.
+    """In front of the first offset at which a copy of a later leader has another batch.
 
-    What is left is shorter than a copy of that leader, so its last moment is asked of nobody. Where
-    the copy has gaps, the leader of an offset is not known. A snapshot has only what is committed.
+    The last leader epoch of a copy tells whose it is: a leader has all that was committed before it
+    (Raft's leader completeness). At one offset the higher epoch may be what was not: its leader
+    died with it, and the one before was elected again (`KafkaRaftClient.handleVoteRequest` compares
+    last epoch and end). What is left is shorter than a copy of the later leader, so its last moment
+    is asked of nobody. A snapshot has only what is committed.
     """
-    own = copy.leaders()
+    own = copy.leaders() if copy.whole else []
+    later = [
+        other for other in others if own and other.leaders() and own[-1][1] < other.leaders()[-1][1]
+    ]
     cut = [
         offset
-        for other in (others if own and copy.whole else ())
+        for other in later
         for offset in {at for at, _ in own + other.leaders()}
         if own[0][0] <= offset <= min(copy.log_ends_at, other.last_offset)
-        and _leader_at(own, offset) < _leader_at(other.leaders(), offset)
+        and _differ(_leader_at(own, offset), _leader_at(other.leaders(), offset), other.whole)
     ]
     if not cut:
         return copy
@@ -170,6 +176,14 @@ def _cut(one: DumpMetadataLog, copy: _Copy, others: Sequence[_Copy]) -> _Copy:
         if fact["file_index"] not in of_log or not is_cut_off(fact["offset"], min(cut))
     ]
     return replace(copy, facts=kept, last_offset=min(cut) - 1, up_to_ms=None)
+
+
+def _differ(own: int, other: int, other_whole: bool) -> bool:
+    """Whether batches at an offset are of two leaders.
+
+    Where the other copy has gaps, its batch there may be of a later leader than it tells.
+    """
+    return own < other or (other_whole and 0 < other < own)
 
 
 def _leader_at(leaders: Sequence[tuple[int, int]], offset: int) -> int:

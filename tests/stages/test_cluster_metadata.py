@@ -425,6 +425,23 @@ def test_what_a_deposed_controller_wrote_was_never_committed(tmp_path: Path, dep
         assert told.created_once == frozenset({"a"})
 
 
+@pytest.mark.parametrize("elected_again", [True, False])
+def test_a_higher_epoch_that_died_with_its_leader_was_never_committed(
+    tmp_path: Path, elected_again: bool
+) -> None:
+    """The leader before it is elected again, and keeps what it has at the same offset."""
+    head = log([[topic("a", "one"), policy("a", "delete"), partition("one", 0)]], epoch=3)
+    removal = head + log([[removed("one")]], 3, epoch=3)
+    dead = head + log(blocks(1000, 2000), 3, epoch=4)
+    again = removal + log(blocks(3000, 4000), 4, epoch=5)
+    broker_folder(tmp_path, "1", {f"{0:020}.log": again if elected_again else removal}, number=1)
+    broker_folder(tmp_path, "2", {f"{0:020}.log": dead}, number=2)
+    for split_bytes in (1 << 26, 100):
+        told = read(tmp_path, split_bytes).of("c")
+        assert told.next_producer_id == (4000 if elected_again else 2000)
+        assert told.deleted == (frozenset({text_of(IDS["one"])} if elected_again else ()))
+
+
 def test_the_longest_copy_counts_and_each_cluster_for_itself(tmp_path: Path) -> None:
     broker_folder(tmp_path, "1", {f"{0:020}.log": log(blocks(1000, 2000, 3000))})
     broker_folder(tmp_path, "2", {f"{0:020}.log": log(blocks(1000, 2000))})
