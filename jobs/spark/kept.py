@@ -38,7 +38,7 @@ class KeptFrames:
         """
         if shuffle_partitions(frame.sparkSession) == 1:
             frame = frame.coalesce(1)
-        if _is_known_empty(frame):
+        if is_known_empty(frame):
             return no_rows_like(frame)
         if self._in_one_process:
             # An observation is told what a query of Spark's own has seen, not what a job has.
@@ -72,8 +72,12 @@ def _computed(rows: Any, session: SparkSession) -> int:
     return int(rows.count())
 
 
-def _is_known_empty(frame: DataFrame) -> bool:
-    """Whether the optimiser finds without a look at any row that there is none."""
+def is_known_empty(frame: DataFrame) -> bool:
+    """Whether the optimiser finds without a look at any row that there is none.
+
+    So it is with each kept frame that has none. A plan over it is analysed as any other, so where
+    it is long, and the frame often empty, it is worth asking first.
+    """
     plan = frame._jdf.queryExecution().optimizedPlan()
     return bool(plan.nodeName() == "LocalRelation" and plan.data().isEmpty())
 

@@ -13,13 +13,20 @@ from pyspark.sql import functions as F
 from jobs.model.set_back_clocks import came_twice_within
 from jobs.model.transactions import all_transactions
 from jobs.spark.joins import small
-from jobs.spark.kept import KeptFrames
+from jobs.spark.kept import KeptFrames, is_known_empty
+from jobs.spark.local import local_frame
 from jobs.verify.contexts.partition_count import known_count, partition_count
 from schemas.coordinator_states import PREPARE_ABORT, PREPARE_COMMIT
 from schemas.topics import TXN_LOG_TOPIC
 from udfs.rules.attribution import may_be_operators, raised, was_loaded, would_be_sent_again
 from udfs.rules.extent import is_replicated, is_told_by_another
 from udfs.rules.logic import surely
+
+# What `_markers_found` tells.
+FOUND = (
+    "partition_index int, transactional_id string, marked_partitions int, marked_for_ms bigint, "
+    "led_partitions int, led_until_ms bigint"
+)
 
 
 @dataclass(frozen=True)
@@ -175,7 +182,7 @@ def _markers_found(
     kept: KeptFrames,
     tolerance: int,
 ) -> DataFrame:
-    """One row an id: marked_partitions, in how many listed partitions its decision has arrived.
+    """One row an id, as FOUND: marked_partitions, how many listed partitions have its marker.
 
     And marked_for_ms, how long after the record its last marker came there, null where a clock was
     set back in between or near, as that may have taken any time; led_partitions, in how many of
@@ -213,6 +220,8 @@ def _markers_found(
         "marker_timestamp",
     )
     arrived = kept.keep(_arrived(markers, owed, tolerance))
+    if is_known_empty(arrived):
+        return local_frame(arrived.sparkSession, [], FOUND)
     users = selected.filter(F.col("producer_id") >= 0).select("partition", "producer_id").distinct()
     arrived_in = owed.join(arrived, on=["partition", "listed"], how="left_semi")
     led = _led(ended, arrived_in, users, tolerance)
