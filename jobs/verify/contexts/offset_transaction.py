@@ -13,9 +13,9 @@ from jobs.spark.joins import small
 from jobs.verify.conditions.copies import one_instant
 from jobs.verify.conditions.missing import (
     LOST_OFFSETS,
+    data_lost_between,
     end_may_be_another,
     first_since,
-    lost_between,
     marker_lost_behind,
 )
 from jobs.verify.contexts.context import Context, with_paths
@@ -267,7 +267,7 @@ def _enriched(
         F.try_subtract(now, "appended_by_ms").alias("age_ms"),
         longest_open(ages).alias("limit_ms"),
         _groups_of_open_transaction().alias("pending_groups"),
-        surely(lost_between(F.lit(0), behind_marker_before)).alias("missing_before_marker"),
+        surely(data_lost_between(F.lit(0), behind_marker_before)).alias("missing_before_marker"),
         marker_lost_behind(F.col("last_offset")).alias("behind_data_gap"),
         F.coalesce("first_offset", "marker_offset").alias("offset_first"),
         F.coalesce("last_offset", "marker_offset").alias("offset_last"),
