@@ -383,7 +383,9 @@ MISSING = table(
     long("first", "first offset that is missing"),
     long("end", "first offset that is present after them"),
     boolean(
-        "lost", "a batch is there, but not what it did to its producer; not the cleaner's work"
+        "lost",
+        "a batch is there that may be a marker or a record of the coordinator, but not what "
+        "it did; not the cleaner's work",
     ),
     boolean("emptied", "a marker that the cleaner emptied: its batch is there, without a record"),
     long("producer_id", "producer id of that batch or marker; null: of several, or of none"),

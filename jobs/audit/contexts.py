@@ -229,7 +229,7 @@ def _contexts_of_offsets(made: StageResults) -> list[Context]:
         offset_commit_context(_late_commits(decoded, replayed), known, files)
         if late
         else no_rows("offset_commit", known),
-        offset_transaction_context(_offset_transactions(decoded, replayed), known, files, made.ages)
+        offset_transaction_context(_offset_transactions(made), known, files, made.ages)
         if decoded.offset_runs
         else no_rows("offset_transaction", known),
     ]
@@ -269,7 +269,8 @@ def _late_commits(decoded: Decoded, replayed: Replayed) -> DataFrame:
     return in_splits.select(*over_seams.columns).unionByName(over_seams)
 
 
-def _offset_transactions(decoded: Decoded, replayed: Replayed) -> OffsetTransactions:
+def _offset_transactions(made: StageResults) -> OffsetTransactions:
+    decoded, replayed = made.read.decoded, made.replayed
     return OffsetTransactions(
         transactions=replayed.transactions,
         regular=decoded.regular_transactions(),
@@ -277,6 +278,7 @@ def _offset_transactions(decoded: Decoded, replayed: Replayed) -> OffsetTransact
         epochs_of=replayed.coordinator_log.epochs_of,
         pending=decoded.nested(log_row.PENDING_COMMIT, "pending"),
         owners=replayed.owners,
+        listing=_coordinator_listing(made.dump, decoded.clusters),
     )
 
 

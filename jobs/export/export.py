@@ -20,6 +20,8 @@ from udfs.arrow.batches import DecodeOptions
 from udfs.arrow.export_split import export_splits
 from udfs.wire import bounds
 from udfs.wire.batches import batch_layout as layout
+from udfs.wire.batches.faults import NOT_REPLAYED
+from udfs.wire.batches.records import ABORT, COMMIT
 
 # Entries whose marker is damaged; the driver holds them.
 MOST_LISTED = 100_000
@@ -222,7 +224,8 @@ def unread_markers(
         (F.coalesce("next_offset", F.lit(bounds.HIGHEST)) - 1).alias("last"),
     )
     control = F.col("attributes").bitwiseAND(F.lit(layout.CONTROL_MASK)) != 0
-    doubtful = frames.filter(control).select(
+    told = F.col("found").isin(ABORT, COMMIT) & (F.col("fault_mask").bitwiseAND(NOT_REPLAYED) == 0)
+    doubtful = frames.filter(control & ~told).select(
         "partition_index", F.col("base_offset").alias("first"), F.col("last_offset").alias("last")
     )
     unread = lost.unionByName(doubtful).join(wanted, on="partition_index", how="inner")

@@ -30,12 +30,12 @@ def holes(
     Arrays of structs (first, end, producer_id): first missing offset, first offset present after
     them, and whose they are (null: anybody's); sorted, at most `RANGES_OF_PARTITION`. `missing`:
     all, whatever took them. `holes`: what is not known to be the cleaner's: damage, gaps above its
-    reach, whole files, and batches that are there and say nothing (`lost`), which are those of the
-    producer in their header; `gone`: the same without these; `unexplained`: the same without files
-    between others that the cleaner may have emptied. Offsets between the base offset of the
-    first segment and its first batch are missing too: a producer snapshot of that base offset says
-    nothing of what happened there. `emptied`: markers whose batch is there
-    without a record, with producer_id and producer_epoch (null: of several).
+    reach, whole files, and batches that are there and say nothing (`lost`), of the producer in
+    their header. Data of a client that say nothing are in `missing` alone, with their producer.
+    `gone`: the same without these; `unexplained`: the same without files between others that the
+    cleaner may have emptied. Offsets between the base offset of the first segment and its first
+    batch are missing too: a producer snapshot of that base offset says nothing of them. `emptied`:
+    markers without a record, with producer_id and producer_epoch (null: of several).
     """
     reach = small(
         static.select("partition_index", "cleaned_below", "cleaner_checkpoint", "clean_shutdown")

@@ -14,9 +14,9 @@ COLUMNS = """
     position:bigint, length:int, first_offset:bigint, marker_offset:bigint, stable_below:bigint,
     moment:bigint>, outcome string, listed boolean, file string, output_file string, record_file
     string, transactional_id string, coordinator_state string, coordinator_covers_partition
-    boolean, coordinator_known boolean, two_phase_commit boolean, copies_agree boolean,
-    decided_once boolean, history_covers boolean, age_ms bigint, limit_ms bigint, pending_groups
-    string, missing_before_marker boolean, behind_data_gap boolean, offset_first bigint,
-    offset_last bigint, byte_position bigint, byte_length int, output_position bigint,
-    output_length int, record_position bigint, record_length int
+    boolean, coordinator_known boolean, coordinator_log_complete boolean, two_phase_commit boolean,
+    copies_agree boolean, decided_once boolean, history_covers boolean, age_ms bigint, limit_ms
+    bigint, pending_groups string, missing_before_marker boolean, behind_data_gap boolean,
+    offset_first bigint, offset_last bigint, byte_position bigint, byte_length int,
+    output_position bigint, output_length int, record_position bigint, record_length int
 """

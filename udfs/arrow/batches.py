@@ -54,6 +54,19 @@ class DecodedBatches(NamedTuple):
         not_opened[old] = wrapper & ((self.fault[old] & faults.NOT_OPENED) != 0)
         return not_opened
 
+    @property
+    def unread_markers(self) -> Bools:
+        """Control batches that may be markers, though what they did is not to be known.
+
+        Not those without a record, which the cleaner emptied. One that is compressed counts where
+        it could not be decompressed: `ProducerAppendInfo.append` fails there as well.
+        """
+        headers = self.headers
+        compressed = (headers.codec != 0) & (self.control_type == records.CONTROL_UNKNOWN)
+        unread = compressed & (headers.record_count != 0)
+        result: Bools = headers.control & (unread | ((self.fault & faults.NOT_REPLAYED) != 0))
+        return result
+
 
 def _compressed_results(
     source: ByteRange,
@@ -61,10 +74,17 @@ def _compressed_results(
     results: NDArray[np.int64],
     options: DecodeOptions,
 ) -> None:
-    """Fills the columns of compressed data batches; a codec that cannot be read is a fault."""
+    """Fills the columns of compressed batches; data whose codec cannot be read are a fault.
+
+    A compressed marker is one for Kafka, which reads its record as any other
+    (`ProducerAppendInfo.append`, `CompletedFetch.containsAbortMarker`). Its codec is a fault, so
+    that of one that cannot be read no other is reported.
+    """
     wanted = (headers.magic == 2) & (headers.codec >= 1) & (headers.codec <= layout.HIGHEST_CODEC)
-    wanted &= ~headers.control & (headers.record_count > 0)
+    data = ~headers.control & (headers.record_count > 0) & options.with_records
+    wanted &= data | (headers.control & (headers.record_count == 1))
     for i in np.flatnonzero(wanted):
+        control = bool(headers.control[i])
         start = int(headers.position[i]) + layout.HEADER_SIZE
         end = int(headers.position[i] + headers.length[i])
         try:
@@ -75,17 +95,23 @@ def _compressed_results(
             )
         except WireError as error:
             too_large = error.reason == "decompressed_size_limit"
-            results[records.FAULTS, i] = (
-                faults.DECOMPRESSED_SIZE_LIMIT if too_large else faults.DECOMPRESSION_FAILED
-            )
+            failed = faults.DECOMPRESSED_SIZE_LIMIT if too_large else faults.DECOMPRESSION_FAILED
+            results[records.FAULTS, i] = 0 if control else failed
             continue
-        mask, delta, tombstones, _ = records.check_section(
-            np.frombuffer(section, dtype=np.uint8),
-            0,
-            len(section),
-            int(headers.record_count[i]),
-            int(headers.last_offset_delta[i]),
-        )
+        plain = np.frombuffer(section, dtype=np.uint8)
+        if control:
+            mask, kind, epoch, delta = records.read_marker(plain, 0, len(section))
+            results[records.CONTROL_TYPE, i] = kind
+            results[records.COORDINATOR_EPOCH, i] = epoch
+            tombstones = 0
+        else:
+            mask, delta, tombstones, _ = records.check_section(
+                plain,
+                0,
+                len(section),
+                int(headers.record_count[i]),
+                int(headers.last_offset_delta[i]),
+            )
         results[records.FAULTS, i] = mask
         results[records.MAX_TIMESTAMP, i] = delta
         results[records.TOMBSTONES, i] = tombstones
@@ -122,8 +148,7 @@ def decode_batches(
     results[records.FAULTS, old] = old_fault
     results[records.MAX_TIMESTAMP, old] = largest
     fault = header_faults(headers, topic in COORDINATOR_TOPICS)
-    if options.with_records:
-        _compressed_results(source, headers, results, options)
+    _compressed_results(source, headers, results, options)
     fault |= results[records.FAULTS]
     control = headers.control
     record_delta = results[records.MAX_TIMESTAMP].copy()

@@ -108,7 +108,7 @@ def _gaps(decoded: DecodedBatches, after_damage: NDArray[np.bool_]) -> NDArray[n
 def running_numbers(decoded: DecodedBatches, topic: str) -> absence.Running:
     """How many offsets are missing up to each batch, all that `missing_ranges` has among them."""
     headers = decoded.headers
-    lacking = (decoded.fault & faults.NOT_REPLAYED) != 0
+    lacking = ((decoded.fault & faults.NOT_REPLAYED) != 0) | decoded.unread_markers
     if topic == TXN_LOG_TOPIC:
         lacking |= _lack_records(headers) & (headers.magic == 2)
     return absence.running(headers.base_offset, headers.last_offset, lacking)
@@ -121,8 +121,9 @@ def missing_ranges(
 
     Of `__transaction_state`, where each record counts, also those of batches that lack some; and,
     apart from them, markers that were emptied, each with its producer and epoch, and batches that
-    the replay leaves out, of which nobody knows what they did. Of too many of a kind, neighbours
-    become one (`absence.widest_apart`).
+    the replay leaves out, of which nobody knows what they did; `lost` are those that may be a
+    marker, or records of the coordinator. Of too many of a kind, neighbours become one
+    (`absence.widest_apart`).
     """
     headers = decoded.headers
     gaps = np.flatnonzero(_gaps(decoded, after_damage))
@@ -137,11 +138,15 @@ def missing_ranges(
     untold = headers.control & (decoded.control_type < 0)
     emptied = absence.is_emptied_marker(untold, headers.record_count)
     out = (decoded.fault & faults.NOT_REPLAYED) != 0
+    lost = decoded.unread_markers
+    if topic == TXN_LOG_TOPIC:
+        lost = lost | out
     nobody = {"lost": False, "emptied": False, "producer_id": None, "producer_epoch": None}
     apart, _ = absence.widest_apart(first, end)
     return [
         *[one._asdict() | nobody for one in apart],
-        *_of_batches(headers, out, {"lost": True, "emptied": False}),
+        *_of_batches(headers, lost, {"lost": True, "emptied": False}),
+        *_of_batches(headers, out & ~lost, {"lost": False, "emptied": False}),
         # The header of an emptied batch keeps both (`DefaultRecordBatch.writeEmptyHeader`).
         *_of_batches(headers, emptied, {"lost": False, "emptied": True}),
     ]

@@ -93,6 +93,19 @@ def lost_between(first: Column, last: Column) -> Column:
     return _any_of("holes", first, last, of_the_producer=True)
 
 
+def data_lost_between(first: Column, last: Column) -> Column:
+    """`lost_between`, or data of the row's producer there whose header contradicts itself.
+
+    Nothing is known of their sequence and their records, but they are no marker.
+    """
+
+    def its_own(one: Column) -> Column:
+        there: Column = overlaps(Range(one["first"], one["end"]), first, last)
+        return there & surely(one["producer_id"] == F.col("producer_id"))
+
+    return lost_between(first, last) | F.exists("missing", its_own)
+
+
 def gone_between(first: Column, last: Column) -> Column:
     """`lost_between` without batches that are there and say nothing (`schemas.log_row.MISSING`)."""
     return _any_of("gone", first, last)

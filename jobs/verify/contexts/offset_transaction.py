@@ -13,12 +13,13 @@ from jobs.spark.joins import small
 from jobs.verify.conditions.copies import one_instant
 from jobs.verify.conditions.missing import (
     LOST_OFFSETS,
+    data_lost_between,
     end_may_be_another,
     first_since,
-    lost_between,
     marker_lost_behind,
 )
 from jobs.verify.contexts.context import Context, with_paths
+from jobs.verify.contexts.open_lookups import CoordinatorListing, log_completeness
 from jobs.verify.contexts.open_transaction import coordinator_columns
 from jobs.verify.contexts.transaction import Ages, longest_open
 from schemas.topics import OFFSETS_TOPIC
@@ -39,7 +40,8 @@ class OffsetTransactions:
 
     `transactions`: those of replay; `regular`: those folded away in the decoder, `regular_aborts`
     the aborted ones among them; `epochs_of`: of `jobs.model.coordinator_log`; `pending`: offset
-    commits without a marker in their split; `owners`: the ids that own producer ids.
+    commits without a marker in their split; `owners`: the ids that own producer ids; `listing`: of
+    the coordinator's log.
     """
 
     transactions: DataFrame
@@ -48,6 +50,7 @@ class OffsetTransactions:
     epochs_of: Callable[[DataFrame], DataFrame]
     pending: DataFrame
     owners: DataFrame
+    listing: CoordinatorListing
 
 
 def _ended(transactions: DataFrame, kinds: DataFrame, commit: bool) -> DataFrame:
@@ -180,7 +183,7 @@ def offset_transaction_context(
     rows: decided_once (the history has one transaction), history_covers (nothing can have been
     added to it before this transaction ended), pending_groups (at most five), and the columns of
     the context `transaction` about coordinator, age and what is lost behind the data
-    (behind_data_gap).
+    (behind_data_gap); coordinator_log_complete: see `jobs.verify.contexts.open_lookups.log_ages`.
     """
     known = partition_info.filter(F.col("topic") == OFFSETS_TOPIC).select(
         "partition_index", "topic", "partition", "broker", "stable_below", "cleaning",
@@ -216,7 +219,8 @@ def offset_transaction_context(
         return settled & F.coalesce(F.col("listed"), F.lit(True)) & F.col("output").isNull()
 
     def enrich(selected: DataFrame) -> DataFrame:
-        return _enriched(selected, given, files, ages)
+        whole = F.broadcast(log_completeness(partition_info, given.listing))
+        return _enriched(selected.crossJoin(whole), given, files, ages)
 
     return Context("offset_transaction", rows, regular, enrich, within_cluster=True)
 
@@ -267,7 +271,7 @@ def _enriched(
         F.try_subtract(now, "appended_by_ms").alias("age_ms"),
         longest_open(ages).alias("limit_ms"),
         _groups_of_open_transaction().alias("pending_groups"),
-        surely(lost_between(F.lit(0), behind_marker_before)).alias("missing_before_marker"),
+        surely(data_lost_between(F.lit(0), behind_marker_before)).alias("missing_before_marker"),
         marker_lost_behind(F.col("last_offset")).alias("behind_data_gap"),
         F.coalesce("first_offset", "marker_offset").alias("offset_first"),
         F.coalesce("last_offset", "marker_offset").alias("offset_last"),

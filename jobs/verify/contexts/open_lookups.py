@@ -289,6 +289,16 @@ def _none_lost_since(records: DataFrame, partition_info: DataFrame) -> DataFrame
     return by_partition.agg(F.max("since_ms").alias("none_lost_since_ms"))
 
 
+def log_completeness(partition_info: DataFrame, listing: CoordinatorListing) -> DataFrame:
+    """One row: coordinator_log_complete, see `log_ages`."""
+    by_partition = (
+        partition_info.filter(F.col("topic") == TXN_LOG_TOPIC)
+        .groupBy("partition")
+        .agg(F.max("ids").alias("ids"), F.max("misplaced_ids").alias("misplaced_ids"))
+    )
+    return by_partition.agg(_log_complete(listing).alias("coordinator_log_complete"))
+
+
 def log_ages(
     records: DataFrame, partition_info: DataFrame, listing: CoordinatorListing
 ) -> DataFrame:

@@ -7,7 +7,7 @@ from jobs.spark.joins import small
 from jobs.verify.conditions.began_anew import may_begin_anew
 from jobs.verify.conditions.missing import (
     between_counts,
-    lost_between,
+    data_lost_between,
     marker_lost,
     number_missing,
     own_missing_between,
@@ -152,7 +152,7 @@ def _before_the_run() -> list[Column]:
     unseen = F.coalesce(last + 1, F.lit(0)), F.col("first_offset") - 1
     most = between_counts("previous.absent_to_last", "absent_to_first")
     return [
-        lost_between(*unseen).alias("lost_before"),
+        data_lost_between(*unseen).alias("lost_before"),
         marker_lost(last, *unseen).alias("marker_lost_before"),
         own_missing_between(*unseen, most).alias("missing_before"),
         number_missing(*unseen, most).alias("offsets_missing_before"),

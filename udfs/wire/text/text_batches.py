@@ -419,9 +419,11 @@ def _is_possible(batch: Batch) -> bool:
 def _read_checksum(batch: Batch) -> bool:
     """Fills in what a marker without record lines says; false where that cannot be known.
 
-    The cleaner may have emptied it: then it says nothing.
+    The cleaner may have emptied it: then it says nothing. Nor does one that is compressed.
     """
     if batch.announced == 0 or batch.stored_size == layout.HEADER_SIZE:
+        return True
+    if batch.attributes & layout.CODEC_MASK:
         return True
     base = batch.max_timestamp if batch.base_timestamp == NO_TIMESTAMP else batch.base_timestamp
     marker = marker_of(

@@ -64,9 +64,12 @@ def _aborted_by_coordinator() -> Column:
     return _of_older() & surely(accounted)
 
 
-def _has_owner() -> Column:
-    """Whether the coordinator's log has the producer id, and lacks the history of the epoch."""
-    return F.col("coordinator_state").isNotNull()
+def _no_longer_there() -> Column:
+    """Whether the coordinator's log is in the dump, and lacks the history of the epoch.
+
+    It has the producer id, or all of it is there, and the transactional id has expired.
+    """
+    return F.col("coordinator_state").isNotNull() | F.col("coordinator_log_complete")
 
 
 def _of_older() -> Column:
@@ -94,7 +97,7 @@ CHECK = Check(
         explained(ADMIN_ABORT_POSSIBLE, lambda: ~_raised("aborted") & _no_part()),
         explained(OTHER_OUTCOME, _aborted_by_coordinator),
         inconclusive(
-            TXNLOG_COMPACTED, lambda: _of_older() & F.col("history").isNull() & _has_owner()
+            TXNLOG_COMPACTED, lambda: _of_older() & F.col("history").isNull() & _no_longer_there()
         ),
         inconclusive(TXNLOG_NOT_DUMPED, lambda: _of_older() & F.col("history").isNull()),
         suspect(ADMIN_ABORT_POSSIBLE, lambda: ~_raised("aborted") & ~_one_transaction()),

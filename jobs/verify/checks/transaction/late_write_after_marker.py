@@ -68,7 +68,12 @@ CHECK = Check(
         # A later transaction lists the partition; what its marker is, other checks ask.
         explained(DUMP_BEFORE_EVENT, lambda: F.col("listed_later") & ~F.col("unmarked_decision")),
         unstable_tail("offset_first"),
-        inconclusive(TXNLOG_NOT_DUMPED, lambda: ~F.col("coordinator_known")),
+        inconclusive(
+            TXNLOG_NOT_DUMPED,
+            lambda: ~F.col("coordinator_known") & ~F.col("coordinator_log_complete"),
+        ),
+        # The transactional id has expired: no later dump has its records.
+        inconclusive(TXNLOG_COMPACTED, lambda: ~F.col("coordinator_known")),
         inconclusive(DUMP_BEFORE_EVENT, lambda: _may_be_owned("registration_over")),
         inconclusive(TXNLOG_COMPACTED, lambda: _may_be_owned("listing_known")),
         suspect(CLOCK_SKEW, lambda: _may_be_owned("one_clock")),
