@@ -182,6 +182,16 @@ def _committed(opened: DataFrame) -> DataFrame:
     return committed.groupBy("producer_id").agg(F.lit(True).alias("committed_before"))
 
 
+def decided_producers(opened: DataFrame, log: CoordinatorLog) -> DataFrame:
+    """One row a producer id of which the coordinator's log has a decision: told_of.
+
+    Whoever owned it then: the id may have expired since (`transactional.id.expiration.ms`), or gone
+    on with another producer id.
+    """
+    decisions = log.decisions_of(_committed(opened).select("producer_id"))
+    return decisions.groupBy("producer_id").agg(F.lit(True).alias("told_of"))
+
+
 def gone_on(
     opened: DataFrame,
     states: DataFrame,
@@ -307,10 +317,12 @@ def log_ages(
     logs_until_ms: every partition of `__transaction_state` has a copy that is complete up to this
     moment; logs_stopped: and of a broker that was stopped cleanly and has no other beside it in its
     cluster. Null without the log. coordinator_log_complete: every partition of it is in the dump.
-    coordinator_log_whole: each of them has a copy from offset 0 on, of which nothing is missing,
-    and each record can be read. none_lost_since_ms: see `_none_lost_since`.
+    coordinator_log_whole: each of them has a copy from offset 0 on, which no other outlasts, of
+    which nothing is missing, and each record can be read. none_lost_since_ms: see `_none_lost_since`.
     """
-    whole = (F.col("first_base") == 0) & (F.size("missing") == 0) & F.col("unreadable_at").isNull()
+    gapless = (F.size("missing") == 0) & F.col("unreadable_at").isNull()
+    # The copy of a replica that has just been added is short, and lacks nothing.
+    whole = (F.col("first_base") == 0) & gapless & ~surely(F.col("outlasted"))
     stopped = F.col("clean_shutdown") & F.col("alone_in_cluster")
     by_partition = (
         partition_info.filter(F.col("topic") == TXN_LOG_TOPIC)

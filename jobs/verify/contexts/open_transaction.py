@@ -57,7 +57,8 @@ def log_columns(clock_tolerance: int) -> list[Column]:
     ones of the owner of the row. A COMMIT marker of the producer in front of the data is the
     coordinator's, which wrote its Complete record after it: what was lost before is not the last of
     that id. forgotten: a coordinator committed transactions of the producer, as their markers show,
-    and the whole log of the coordinators, which lacks nothing from offset 0 on, does not name it.
+    and the whole log of the coordinators, which lacks nothing from offset 0 on, has no decision
+    about it.
     unlisted: all records of the epoch of its data are there and none lists the partition
     (null where not all are).
     """
@@ -65,10 +66,9 @@ def log_columns(clock_tolerance: int) -> list[Column]:
     known_ms = F.coalesce(F.try_subtract(committed_ms, F.lit(clock_tolerance)), F.lit(0))
     listed = surely(F.array_contains("listed_in_epoch", F.col("listed")))
     every = F.col("coordinator_log_complete") & F.col("coordinator_log_whole")
+    untold = F.col("coordinator").isNull() & F.col("told_of").isNull()
     return [
-        surely(every & F.col("committed_before") & F.col("coordinator").isNull()).alias(
-            "forgotten"
-        ),
+        surely(every & F.col("committed_before") & untold).alias("forgotten"),
         surely(F.col("none_lost_since_ms") > known_ms).alias("coordinator_log_lost"),
         F.when(F.col("epoch_record").isNotNull(), ~listed).alias("unlisted"),
     ]

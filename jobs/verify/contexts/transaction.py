@@ -29,6 +29,7 @@ from jobs.verify.contexts.marker_decisions import (
 from jobs.verify.contexts.open_lookups import (
     OF_TRANSACTION,
     CoordinatorListing,
+    decided_producers,
     epochs,
     gone_on,
     log_ages,
@@ -67,6 +68,7 @@ ASKED_ONLY = (
     "none_lost_since_ms",
     "coordinator_log_whole",
     "committed_before",
+    "told_of",
     "shared_epoch",
     *TOLD,
 )
@@ -235,6 +237,7 @@ def _looked_up(selected: DataFrame, given: TransactionInputs, tolerance: int) ->
         moments=moments(opened, given.states, tolerance),
         gone_on=gone_on(opened, given.states, given.owners, given.partition_info, tolerance),
         epochs=epochs(opened, given.log),
+        told_of=decided_producers(opened, given.log),
         shared=shared_epochs(contradicting, given.log),
         known=known_histories(contradicting, given.history),
     )
@@ -242,6 +245,7 @@ def _looked_up(selected: DataFrame, given: TransactionInputs, tolerance: int) ->
         with_coordinator(selected, given.owners)
         .withColumn("listed", F.concat_ws("-", "topic", "partition"))
         .join(small(beside["decisions"]), on=["producer_id", "listed"], how="left")
+        .join(small(beside["told_of"]), on="producer_id", how="left")
         .join(small(beside["moments"]), on=OF_TRANSACTION, how="left")
         .join(small(beside["gone_on"]), on=OF_TRANSACTION, how="left")
         .join(small(beside["epochs"]), on=["producer_id", "highest_epoch"], how="left")
