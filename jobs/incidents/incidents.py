@@ -6,7 +6,7 @@ Of an audit without a violation nothing is asked. The number of incidents is bou
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pyspark.sql import Column, DataFrame, Row, Window
@@ -27,6 +27,7 @@ from jobs.incidents.plan import MOST_PLACES, Commit, Place, plan
 from jobs.incidents.signature import (
     BLOCKED,
     BROKER,
+    INDEXED_OUTCOME,
     MOMENT,
     PRODUCER,
     PROVEN,
@@ -117,7 +118,10 @@ def incidents(
         affected=derived,
         affected_group=groups,
         incident_event=_frame(findings, around, INCIDENT_EVENT),
-        lines=tuple(_lines(told, effect_sums, groups, followed, offsets.known)),
+        lines=tuple(
+            replace(line, index_contradicts=_index_contradicts(sums[line.incident]))
+            for line in _lines(told, effect_sums, groups, followed, offsets.known)
+        ),
     )
 
 
@@ -184,6 +188,11 @@ def _lines(
             clean_topics=_topics(followed.rows, one["incident"], CLEAN),
             first_step=one["steps"][0]["what"] if one["steps"] else None,
         )
+
+
+def _index_contradicts(row: Row) -> bool:
+    """Whether a violation says that consumers get another outcome than the markers have."""
+    return not set(INDEXED_OUTCOME).isdisjoint(row.codes)
 
 
 def _topics(derived: list[dict[str, Any]], incident: int, state: str) -> tuple[str, ...]:

@@ -41,6 +41,8 @@ CLEANED_DATA = "cleaned_data_without_marker"
 OPEN_DATA = "open_data_of_completed_transaction"
 # Data of a partition that no record of the coordinator lists; and a marker of it there.
 UNLISTED = ("data_in_unlisted_partition", "offset_commit_unlisted")
+# What consumers get by the index is not what the markers say; which of the two is wrong is open.
+INDEXED_OUTCOME = ("txnindex_missing_entry", "txnindex_extra_entry")
 UNLISTED_MARKER = "marker_in_unlisted_partition"
 
 

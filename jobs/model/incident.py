@@ -44,6 +44,12 @@ class Effect:
         return f"{what}, {where}"
 
 
+INDEX_CONTRADICTS = (
+    "read_committed consumers get another outcome than the markers of the log have; either the "
+    "index or a marker is wrong"
+)
+
+
 @dataclass(frozen=True)
 class IncidentLine:
     """An incident in short; `groups`: names of groups that read or stand in affected ranges.
@@ -53,6 +59,7 @@ class IncidentLine:
     dump has offsets of groups at all. `new`: the audit before this one had none of its violations;
     None where there was none before. `suspect_topics`, `clean_topics`: topics downstream with and
     without records derived of affected ones; not `followed`: nobody looked for them.
+    `index_contradicts`: a `.txnindex` tells consumers another outcome than the markers of the log.
     """
 
     incident: int
@@ -72,11 +79,14 @@ class IncidentLine:
     clean_topics: tuple[str, ...] = field(default=())
     committing: tuple[str, ...] = field(default=())
     committing_count: int = 0
+    index_contradicts: bool = False
 
     @property
     def consequence(self) -> str:
         """All consequences in one sentence."""
         told = [effect.sentence for effect in self.effects]
+        if self.index_contradicts:
+            told.append(INDEX_CONTRADICTS)
         return "; ".join(told) or "no record is known to be wrong for a consumer"
 
     @property

@@ -77,6 +77,26 @@ def rebuild_index(suffix: str) -> Column:
     )
 
 
+def rebuild_aborted_index(offset: str) -> Column:
+    """For a `.txnindex` that contradicts whether there is an ABORT marker at the column `offset`.
+
+    A broker appends the entry when it appends the marker (`UnifiedLog.append`), and a rebuilt index
+    says what the marker says now (`LogSegment.recover`). If the marker was changed on disk since
+    then, the index is the last to tell its outcome.
+    """
+    return F.concat(
+        text(
+            "First find out whether the index or the log is wrong: the marker may have been "
+            "changed after the broker had written its index. Keep a copy of both. Compare offset "
+            "{offset} in the other replicas, and the decisions of producer {producer_id} in "
+            "__transaction_state. If they agree with the index, do not rebuild it: consumers would "
+            "then get the wrong outcome. Only if they agree with the log: ",
+            offset=F.col(offset),
+        ),
+        rebuild_index(".txnindex"),
+    )
+
+
 def rebuild_snapshots() -> Column:
     """For a producer snapshot that is wrong: all later ones follow from it."""
     return F.lit(

@@ -193,3 +193,11 @@ def test_a_leader_is_not_moved_to_a_copy_with_other_decisions() -> None:
         plan(signature, [], labels={"prepare_never_completed", "txnlog_replica_divergence"})
     )
     assert "Move the leader" not in apart and "do not move its leader" in apart
+
+
+def test_no_index_is_rebuilt_before_it_is_known_that_the_marker_is_right() -> None:
+    rebuilt = plan(BY_NAME["stale_replica"], [], labels={"txnindex_extra_entry"})
+    assert rebuilt[0]["what"].startswith("Find out which is wrong, the txnindex or the marker")
+    assert "do not rebuild it from this log" in rebuilt[0]["what"]
+    other = plan(BY_NAME["stale_replica"], [], labels={"index_entry_invalid"})
+    assert other == rebuilt[1:]

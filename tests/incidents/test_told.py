@@ -41,6 +41,15 @@ def test_without_offsets_of_groups_nobody_is_said_to_be_spared() -> None:
     )
 
 
+def test_an_index_against_the_markers_is_not_told_as_harmless() -> None:
+    _, line = made_facts.incident()
+    harmless = replace(line, effects=())
+    assert harmless.consequence == "no record is known to be wrong for a consumer"
+    contradicted = replace(harmless, index_contradicts=True)
+    assert contradicted.consequence.startswith("read_committed consumers get another outcome")
+    assert replace(line, index_contradicts=True).consequence.startswith(line.consequence)
+
+
 def test_the_summary_is_a_screen_however_many_incidents_there_are() -> None:
     facts = made_facts.large()
     _, line = made_facts.incident()

@@ -5,7 +5,7 @@ offset, indexes and snapshots that contradict the batches, on one broker.
 
 Why: a broker was restored from an older state, files were copied by hand, or state was not rebuilt
 after a crash. The records are right in another copy, or they are right here and only the side files
-are wrong.
+are wrong. Or a marker was changed after the broker had written its index: then the index is right.
 
 Evidence: the entry of the side file and the batch that contradicts it.
 
@@ -23,6 +23,7 @@ from jobs.incidents.signature import (
     CLEANED_DATA,
     DIVERGED_ALIKE,
     DIVERGED_CLEANED,
+    INDEXED_OUTCOME,
     MISSING_MARKER,
     OPEN_DATA,
     Signature,
@@ -36,7 +37,7 @@ STALE = (
     "hw_beyond_log_end",
     "hw_below_log_start", "log_start_beyond_end", "recovery_point_beyond_log_end",
     "leader_epoch_checkpoint_mismatch", "leader_epoch_regression", "index_entry_invalid",
-    "timeindex_invalid", "txnindex_missing_entry", "txnindex_extra_entry",
+    "timeindex_invalid", *INDEXED_OUTCOME,
     "txnindex_empty_transaction", "txnindex_wrong_first_offset", "txnindex_wrong_lso",
     "snapshot_state_mismatch", "snapshot_foreign_producer", CLEANED_DATA,
     "aborted_data_below_cleaned_bound", "offset_not_increasing",
@@ -57,6 +58,14 @@ SIGNATURE = Signature(
     ),
     key=BROKER,
     steps=(
+        Step(
+            "Find out which is wrong, the txnindex or the marker: one that was changed after the "
+            "broker had written its index has another outcome than that. Compare the marker with "
+            "the other replicas and with the decision in __transaction_state. Where they agree "
+            "with the index, do not rebuild it from this log: consumers would then get the wrong "
+            "outcome",
+            where=INDEXED_OUTCOME,
+        ),
         Step(
             "Stop the broker, move the index, snapshot and txnindex files of the partition away "
             "(keep them), and start it. It rebuilds them from the log",

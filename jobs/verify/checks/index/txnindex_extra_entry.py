@@ -3,7 +3,9 @@
 What it finds: an entry without an ABORT marker of its producer at its last offset.
 
 Why it is wrong: a read_committed consumer skips the records that the index lists as aborted
-(TransactionIndex), so it never receives these committed records.
+(TransactionIndex), so it never receives these records, which the log does not have as aborted. Or
+the index is right, and the marker was an ABORT that was changed on disk after the broker had
+appended both.
 
 When it is legal: the marker is below the start of the log, or in a range that is missing or
 damaged; the log was copied before the index. Whether a marker was an ABORT that the cleaner has
@@ -21,7 +23,7 @@ from jobs.verify.check import ERROR, Check, Proof, text
 from jobs.verify.conditions.missing import marker_missing_between
 from jobs.verify.conditions.settled import unsettled_index
 from jobs.verify.contexts.txn_index_entry import is_malformed
-from jobs.verify.remedies import rebuild_index
+from jobs.verify.remedies import rebuild_aborted_index
 from jobs.verify.verdict import (
     CLEANED_RANGE,
     DUMP_BEFORE_EVENT,
@@ -55,9 +57,9 @@ CHECK = Check(
     message=lambda: text(
         "The index lists offsets {first} to {last} of producer {producer_id} as aborted. The log "
         "has no ABORT marker of that producer at offset {last}. read_committed consumers skip "
-        "committed records.",
+        "these records. Either the index or the log is wrong there.",
         first=F.col("entry.first"),
         last=F.col("entry.last"),
     ),
-    remedy=lambda: rebuild_index(".txnindex"),
+    remedy=lambda: rebuild_aborted_index("offset_last"),
 )

@@ -4,7 +4,8 @@ What it finds: an ABORT marker that ended a transaction with data, without an en
 of its segment.
 
 Why it is wrong: a read_committed consumer learns of aborted transactions only from the index
-(TransactionIndex), so it receives the aborted records as committed ones.
+(TransactionIndex), so it receives the aborted records as committed ones. Or the index is right, and
+the marker was a COMMIT that was changed on disk after the broker had appended both.
 
 When it is legal: the cleaner removed all data of the transaction; the index was copied before the
 marker was written; the log was fetched over the protocol, which has no request for indexes; only
@@ -29,7 +30,7 @@ from jobs.verify.check import ERROR, Check, Proof, text
 from jobs.verify.conditions.cleaned import cleaned_between
 from jobs.verify.conditions.forgotten import log_start_unknown
 from jobs.verify.conditions.settled import unsettled_index, unstable_tail
-from jobs.verify.remedies import rebuild_index
+from jobs.verify.remedies import rebuild_aborted_index
 from jobs.verify.verdict import (
     CLEANED_RANGE,
     DUMP_BEFORE_EVENT,
@@ -97,8 +98,9 @@ CHECK = Check(
     found=lambda: F.lit("no entry"),
     proofs=(Proof("the ABORT marker", "marker_file", "marker_position", "marker_length"),),
     message=lambda: text(
-        "Producer {producer_id} aborted offsets {first_offset} to {marker_offset}. The index has "
-        "no entry for them, so read_committed consumers receive the aborted records."
+        "By its ABORT marker producer {producer_id} aborted offsets {first_offset} to "
+        "{marker_offset}. The index has no entry for them, so read_committed consumers receive "
+        "these records. Either the index or the marker is wrong."
     ),
-    remedy=lambda: rebuild_index(".txnindex"),
+    remedy=lambda: rebuild_aborted_index("marker_offset"),
 )
