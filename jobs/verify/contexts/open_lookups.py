@@ -318,11 +318,13 @@ def log_ages(
     moment; logs_stopped: and of a broker that was stopped cleanly and has no other beside it in its
     cluster. Null without the log. coordinator_log_complete: every partition of it is in the dump.
     coordinator_log_whole: each of them has a copy from offset 0 on, which no other outlasts, of
-    which nothing is missing, and each record can be read. none_lost_since_ms: see `_none_lost_since`.
+    which nothing is missing, and each record can be read. none_lost_since_ms: see
+    `_none_lost_since`.
     """
     gapless = (F.size("missing") == 0) & F.col("unreadable_at").isNull()
     # The copy of a replica that has just been added is short, and lacks nothing.
-    whole = (F.col("first_base") == 0) & gapless & ~surely(F.col("outlasted"))
+    to_the_end = ~surely(F.col("outlasted"))
+    whole = (F.col("first_base") == 0) & gapless & to_the_end
     stopped = F.col("clean_shutdown") & F.col("alone_in_cluster")
     by_partition = (
         partition_info.filter(F.col("topic") == TXN_LOG_TOPIC)
