@@ -157,15 +157,13 @@ def _cut(one: DumpMetadataLog, copy: _Copy, others: Sequence[_Copy]) -> _Copy:
     is asked of nobody. A snapshot has only what is committed.
     """
     own = copy.leaders() if copy.whole else []
-    later = [
-        other for other in others if own and other.leaders() and own[-1][1] < other.leaders()[-1][1]
-    ]
     cut = [
         offset
-        for other in later
-        for offset in {at for at, _ in own + other.leaders()}
+        for other, leaders in ((other, other.leaders()) for other in others)
+        if own and leaders and own[-1][1] < leaders[-1][1]
+        for offset in {at for at, _ in own + leaders}
         if own[0][0] <= offset <= min(copy.log_ends_at, other.last_offset)
-        and _differ(_leader_at(own, offset), _leader_at(other.leaders(), offset), other.whole)
+        and _differ(_leader_at(own, offset), _leader_at(leaders, offset), other.whole)
     ]
     if not cut:
         return copy

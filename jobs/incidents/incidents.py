@@ -6,7 +6,7 @@ Of an audit without a violation nothing is asked. The number of incidents is bou
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from pyspark.sql import Column, DataFrame, Row, Window
@@ -118,10 +118,7 @@ def incidents(
         affected=derived,
         affected_group=groups,
         incident_event=_frame(findings, around, INCIDENT_EVENT),
-        lines=tuple(
-            replace(line, index_contradicts=_index_contradicts(sums[line.incident]))
-            for line in _lines(told, effect_sums, groups, followed, offsets.known)
-        ),
+        lines=tuple(_lines(told, sums, effect_sums, groups, followed, offsets.known)),
     )
 
 
@@ -156,6 +153,7 @@ def _frame(like: DataFrame, rows: list[dict[str, Any]], schema: StructType) -> D
 
 def _lines(
     rows: list[dict[str, Any]],
+    sums: dict[int, Row],
     effects: list[Row],
     groups: DataFrame,
     followed: Followed,
@@ -187,12 +185,8 @@ def _lines(
             suspect_topics=_topics(followed.rows, one["incident"], SUSPECT),
             clean_topics=_topics(followed.rows, one["incident"], CLEAN),
             first_step=one["steps"][0]["what"] if one["steps"] else None,
+            index_contradicts=not set(INDEXED_OUTCOME).isdisjoint(sums[one["incident"]].codes),
         )
-
-
-def _index_contradicts(row: Row) -> bool:
-    """Whether a violation says that consumers get another outcome than the markers have."""
-    return not set(INDEXED_OUTCOME).isdisjoint(row.codes)
 
 
 def _topics(derived: list[dict[str, Any]], incident: int, state: str) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 What it looks like: records of `__transaction_state` in an order that no coordinator writes; markers
 whose coordinator epoch went back; markers without a Prepare record, or with both outcomes; a
 Prepare record that is never completed; copies of the coordinator's log that differ; transactions
-that hang, of a producer whose earlier ones a coordinator committed, and that its log does not name.
+that hang, of a producer whose earlier ones a coordinator committed, without a decision in its log.
 
 Why: the coordinator's log was truncated or compacted wrongly, or a coordinator went on after it had
 lost its partition. A broker that comes back with an empty disk makes the partition anew, at offset

@@ -13,7 +13,7 @@ not list the partition.
 Look-alikes: a slow producer: its coordinator lists the partition. Skipped markers: the coordinator
 completed that transaction, and its Prepare record lists the partition. A coordinator that lost its
 state: it sent a marker to the partition that its records do not list, or it committed transactions
-of a producer that its log, whole from the beginning, does not name.
+of a producer about which its log, whole from the beginning, has no decision.
 
 Known bug: KAFKA-12671, KAFKA-15449. Brokers of 3.6 and newer verify partitions; 4.0 ends every
 transaction with a new epoch (KIP-890). It still happens with

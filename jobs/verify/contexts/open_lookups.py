@@ -301,12 +301,16 @@ def _none_lost_since(records: DataFrame, partition_info: DataFrame) -> DataFrame
 
 def log_completeness(partition_info: DataFrame, listing: CoordinatorListing) -> DataFrame:
     """One row: coordinator_log_complete, see `log_ages`."""
-    by_partition = (
-        partition_info.filter(F.col("topic") == TXN_LOG_TOPIC)
-        .groupBy("partition")
-        .agg(F.max("ids").alias("ids"), F.max("misplaced_ids").alias("misplaced_ids"))
+    return _by_partition(partition_info).agg(
+        _log_complete(listing).alias("coordinator_log_complete")
     )
-    return by_partition.agg(_log_complete(listing).alias("coordinator_log_complete"))
+
+
+def _by_partition(partition_info: DataFrame, *more: Column) -> DataFrame:
+    """One row a partition of the coordinator's log: what `_log_complete` asks, and `more`."""
+    of_log = partition_info.filter(F.col("topic") == TXN_LOG_TOPIC)
+    ids = [F.max(name).alias(name) for name in ("ids", "misplaced_ids")]
+    return of_log.groupBy("partition").agg(*ids, *more)
 
 
 def log_ages(
@@ -323,19 +327,14 @@ def log_ages(
     """
     gapless = (F.size("missing") == 0) & F.col("unreadable_at").isNull()
     # The copy of a replica that has just been added is short, and lacks nothing.
-    to_the_end = ~surely(F.col("outlasted"))
-    whole = (F.col("first_base") == 0) & gapless & to_the_end
+    furthest = ~surely(F.col("outlasted"))
+    whole = (F.col("first_base") == 0) & gapless & furthest
     stopped = F.col("clean_shutdown") & F.col("alone_in_cluster")
-    by_partition = (
-        partition_info.filter(F.col("topic") == TXN_LOG_TOPIC)
-        .groupBy("partition")
-        .agg(
-            F.max("complete_up_to_ms").alias("until_ms"),
-            F.max(stopped).alias("stopped"),
-            F.max(surely(whole)).alias("whole"),
-            F.max("ids").alias("ids"),
-            F.max("misplaced_ids").alias("misplaced_ids"),
-        )
+    by_partition = _by_partition(
+        partition_info,
+        F.max("complete_up_to_ms").alias("until_ms"),
+        F.max(stopped).alias("stopped"),
+        F.max(surely(whole)).alias("whole"),
     )
     of_all = by_partition.agg(
         # A copy of which nothing is known is as old as can be.

@@ -18,8 +18,8 @@ Brokers up to Kafka 2.3 forgot a transaction when all its data were deleted with
 log.
 
 If a COMMIT in front of such data shows that a coordinator knew the producer, and
-`__transaction_state`, whole from offset 0 on, does not name it, the finding says so: its records
-are lost.
+`__transaction_state`, whole from offset 0 on, has no decision about it, the finding says so: its
+records are lost.
 
 Evidence: the first and the last batch of the transaction.
 """
