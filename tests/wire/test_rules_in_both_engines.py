@@ -98,7 +98,10 @@ RULES: tuple[tuple[Callable[..., Any], str], ...] = (
     (lambda earlier, later: memory.at_least_later(earlier, later, 5), "nn"),
 )
 # Of batches and splits only: no column asks them.
-OF_ARRAYS = {"widest_apart", "running", "is_remembered_from", "sequence_at", "marker_gap"}
+OF_ARRAYS = {
+    "widest_apart", "running", "is_remembered_from", "sequence_at", "marker_gap",
+    "contrary_markers",
+}  # fmt: skip
 
 
 @pytest.mark.spark

@@ -1,4 +1,4 @@
-"""Where markers are missing, of the decisions and markers of one producer epoch in a partition."""
+"""Which decisions of one producer epoch have no marker of their own in a partition, and where."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -9,6 +9,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from udfs.rules.attribution import ANY_LEADER_EPOCH
+from udfs.rules.contrary_marker import contrary_markers
 from udfs.rules.marker_order import NO_MOMENT, Decisions, MarkersThere, marker_gap
 
 # What a row of an epoch is: a decision, a decision of an earlier or later epoch about data of this
@@ -24,9 +25,11 @@ def gaps_of_epoch(keys: list[str], told: StructType) -> Callable[[pa.Table], pa.
     of a decision; completed is null for no Complete record), ended, began (of a marker: whether it
     ended data, and their first timestamp, ms), coordinator (epoch, of a marker), from_leader,
     to_leader (leader epochs of a decision), first_at, before, apart_ms (see `marker_gap`), is_open,
-    marker, decision (structs). `told`: keys, commit, asked, newest: of the question, and of the
-    newest completed decision of an outcome without any marker; each next (the marker behind the
-    gap), behind (offset of the one in front), decision; null for none.
+    dated, whole_head, newer_there (see `contrary_markers`), marker, decision (structs). `told`:
+    keys, commit, asked, newest: of the question, and of the newest completed decision of an outcome
+    without any marker; each next (the marker behind the gap), behind (offset of the one in front),
+    decision; contrary: the first marker in place of one of that outcome, and the decision that has
+    it (marker, decision); null for none.
     """
     schema = to_arrow_schema(told)
 
@@ -70,6 +73,13 @@ class _Epoch:
             _numbers(self.marked, "began", NO_MOMENT),
             _numbers(self.marked, "coordinator", 0),
         )
+        self.contrary = contrary_markers(
+            self.decisions,
+            self.markers,
+            self.is_complete & _flags(self.decided, "dated"),
+            bool(np.any(_flags(ordered, "whole_head"))),
+            bool(np.any(_flags(ordered, "newer_there"))),
+        )
 
 
 def _numbers(rows: pa.Table, name: str, missing: int) -> Any:
@@ -94,6 +104,11 @@ def _questions(epoch: _Epoch) -> Iterator[tuple[bool, str, int, int, int]]:
 def _gaps(epoch: _Epoch) -> Iterator[Row]:
     marker, decision = epoch.marked.column("marker"), epoch.decided.column("decision")
     told: dict[bool, Row] = {}
+    for number in epoch.contrary.tolist():
+        commit = bool(epoch.decisions.commit[number])
+        told.setdefault(commit, {"commit": commit}).setdefault(
+            "contrary", {"marker": marker[number].as_py(), "decision": decision[number].as_py()}
+        )
     for commit, name, first, last, before in _questions(epoch):
         gap = marker_gap(
             epoch.decisions, epoch.markers, first, last, before, epoch.is_open, epoch.apart_ms

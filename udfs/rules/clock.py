@@ -40,6 +40,8 @@ LONGEST_PAUSE_MS = 60_000
 BEYOND_CLOCKS_MS = 1 << 60
 # An adjustment sets the clock of a broker back by less.
 ADJUSTED_MS = 1_000
+# By how much clocks of brokers that are kept in time differ.
+KEPT_IN_TIME_MS = 10
 
 
 def within_clocks(moment_ms: Values) -> Values:

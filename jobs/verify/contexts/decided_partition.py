@@ -25,7 +25,7 @@ from jobs.verify.contexts.decided.data import with_data, with_last_markers, with
 from jobs.verify.contexts.decided.epochs import with_decision, with_outcomes
 from jobs.verify.contexts.decided.findings import with_findings
 from jobs.verify.contexts.decided.first_ended import completed, first_ended
-from jobs.verify.contexts.decided.judged import with_judged
+from jobs.verify.contexts.decided.judged import lacks_batches, with_judged
 from jobs.verify.contexts.decided.matching import (
     KEY,
     matched,
@@ -211,8 +211,7 @@ def _coordinators(partition_info: DataFrame) -> DataFrame:
 
 def _gapped(partition_info: DataFrame) -> DataFrame:
     """The partitions in which a marker may be missing."""
-    lacks = (F.size("missing") > 0) | (F.size("holes") > 0) | F.col("emptied").isNotNull()
-    return partition_info.filter(lacks).select("partition_index")
+    return partition_info.filter(lacks_batches()).select("partition_index")
 
 
 def _with_replicas(rows: DataFrame, placed: DataFrame, ends: DataFrame) -> DataFrame:

@@ -52,8 +52,9 @@ def _decision_events(keys: DataFrame, decided: DataFrame, tolerance: Column) -> 
     """ALLOWED to LATEST of each decision.
 
     own: the markers of the decision have the epoch of the key; due, due_as_read: see `is_due`;
-    surely_from, surely_to: see `sure_moments`; is_open: of the key; clocks_apart_ms: its apart_ms,
-    and 0 for one clock.
+    surely_from, surely_to: see `sure_moments`; dated: no clock came twice to any moment between its
+    two records; is_open, whole_head, newer_there: of the key; clocks_apart_ms: its apart_ms, and 0
+    for one clock.
     """
     prepared, completed = F.col("prepare_timestamp"), F.col("complete_timestamp")
     lower, higher = outer_moments(prepared, completed)
@@ -80,6 +81,7 @@ def _decision_events(keys: DataFrame, decided: DataFrame, tolerance: Column) -> 
         F.col("leader_epoch").alias("from_leader"),
         F.col("complete_leader_epoch").alias("to_leader"),
     )
+    dated = ~came_twice_within(lower, higher, tolerance)
     one_clock = F.when(F.col("alone_in_cluster"), 0)
     # A fence raises the epoch of the data: its markers have another one, its data may be here.
     own = F.col("decided_epoch") == F.col("marker_epoch")
@@ -107,7 +109,8 @@ def _decision_events(keys: DataFrame, decided: DataFrame, tolerance: Column) -> 
         .filter(own | (F.col("data_epoch") == F.col("marker_epoch")))
         .select(*OF_EPOCH, "commit", F.col("prepare_offset").alias("at"), own.alias("own"),
                 due.alias("due"), due_as_read.alias("due_as_read"),
-                of_decision.alias("decision"), "set_backs", "is_open",
+                of_decision.alias("decision"), "set_backs", dated.alias("dated"),
+                "is_open", "whole_head", "newer_there",
                 one_clock.otherwise(F.col("apart_ms")).alias("clocks_apart_ms"),
                 *[_of_outcome(name).alias(name) for name in ("shown", "lacking", "fewer")],
                 F.explode(moments).alias("moment"))

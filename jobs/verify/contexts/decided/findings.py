@@ -4,6 +4,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.verify.contexts.decided.epochs import with_other_outcome
+from jobs.verify.contexts.decided.judged import lacks_batches
 from jobs.verify.contexts.decided.matching import KEY, has_too_many, may_have_epoch_of_data
 from jobs.verify.contexts.decided.places import place_number, with_places
 from jobs.verify.contexts.transaction import Ages
@@ -79,9 +80,16 @@ def _with_opposed(rows: DataFrame) -> DataFrame:
         marker, commit = marked_commit.alias("marked_commit"), F.col("commit").alias("told_commit")
         return F.when(F.col(found).isNotNull(), F.struct(f"{found}.*", marker, commit))
 
+    # Of an epoch that was not decided both ways the row of that marker tells it.
     both_ways = F.when(F.col("commit"), F.col("decided_abort")).otherwise(F.col("decided_commit"))
-    # Where decisions may be gone, the other marker may be of one of those. Of an epoch that was not
-    # decided both ways the row of that marker tells it.
+    # Another marker may be missing in a gap: then somebody else wrote this one.
+    contrary = F.col("contrary").isNotNull() & surely(
+        both_ways
+        & is_replicated(F.col("contrary_complete"), F.col("coordinator_stable_below"))
+        & ~lacks_batches()
+        & F.col("last_legacy_offset").isNull()
+    )
+    # Where decisions may be gone, the other marker may be of one of those.
     replaced = (
         settled
         & surely(both_ways)
@@ -92,10 +100,11 @@ def _with_opposed(rows: DataFrame) -> DataFrame:
     # Of the row's decisions a marker of the other outcome, or a COMMIT of its own.
     opposed = F.least(
         F.when(replaced, told("opposing", ~F.col("commit"))),
+        F.when(contrary, told("contrary", ~F.col("commit"))),
         F.when(known, told("premature", F.col("commit"))),
     )
     both = Window.partitionBy(*[name for name in KEY if name != "commit"])
-    with_both = rows.select("*", replaced.alias("replaced"), opposed.alias("opposed"))
+    with_both = rows.select("*", (replaced | contrary).alias("replaced"), opposed.alias("opposed"))
     first = with_both.withColumn("first_opposed", F.min("opposed").over(both))
     mine = F.when(F.col("opposed") == F.col("first_opposed"), F.col("opposed"))
     at_offset = F.col("first_opposed.offset")

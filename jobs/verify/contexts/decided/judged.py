@@ -193,6 +193,12 @@ def _may_come(tolerance: Column) -> Column:
     return may
 
 
+def lacks_batches() -> Column:
+    """Whether a marker may be missing somewhere between those of the copy."""
+    lacks = (F.size("missing") > 0) | (F.size("holes") > 0) | F.col("emptied").isNotNull()
+    return surely(lacks)
+
+
 def _held() -> dict[str, Column]:
     """What is proven of the decision that is judged, and where its marker would stand.
 
@@ -201,7 +207,6 @@ def _held() -> dict[str, Column]:
     the Prepare record.
     """
     by_count, unseen, newest = (F.col("judged") == one for one in (COUNTED, UNSEEN, NEWEST))
-    lacks = (F.size("missing") > 0) | (F.size("holes") > 0) | F.col("emptied").isNotNull()
 
     def of_short(name: str) -> Column:
         short = F.when(by_count, F.col(f"short_{name}"))
@@ -213,7 +218,7 @@ def _held() -> dict[str, Column]:
         return F.coalesce(of_short(name), of_newest, f"record_{name}")
 
     return {
-        "short_number": F.when(by_count & ~surely(lacks), F.col("short_number")),
+        "short_number": F.when(by_count & ~lacks_batches(), F.col("short_number")),
         **{f"short_{name}": of_short(name) for name in OF_SHORT},
         "short_unseen": unseen,
         **{f"lacking_{name}": shown(name) for name in ("place", "length")},

@@ -8,13 +8,11 @@ from jobs.spark.joins import small
 from jobs.verify.contexts.decided.places import place_number
 from schemas.coordinator_states import COMPLETE_ABORT, COMPLETE_COMMIT, STATE_NAMES
 from udfs.rules import attribution
-from udfs.rules.clock import ADJUSTED_MS
+from udfs.rules.clock import ADJUSTED_MS, KEPT_IN_TIME_MS
 from udfs.rules.coordinator_step import TRANSACTION_VERSION_2
 from udfs.rules.logic import surely
 
 KEY = ["partition_index", "producer_id", "marker_epoch", "commit"]
-# By how much clocks of brokers that are kept in time differ, ms.
-KEPT_IN_TIME_MS = 10
 # What makes a record of the coordinator's log the same in every copy of it.
 OF_RECORD = ["transactional_id", "producer_id", "marker_epoch", "commit", "prepare_offset"]
 
