@@ -6,7 +6,7 @@ from pyspark.sql import functions as F
 from jobs.model.coordinator_log import CoordinatorLog
 from jobs.model.set_back_clocks import covers_once
 from jobs.verify.conditions.copies import one_instant
-from jobs.verify.contexts.decided.matching import in_effect
+from jobs.verify.contexts.decided.matching import in_effect, listed_decisions
 from udfs.rules import attribution
 from udfs.rules.logic import surely
 
@@ -23,12 +23,13 @@ def contradicts() -> Column:
 def shared_epochs(contradicting: DataFrame, log: CoordinatorLog) -> DataFrame:
     """Decisions under transaction.version 0 or 1 of the producers of such transactions.
 
-    One row is a producer_id, marker_epoch and marker_commit; shared_epoch is true.
+    One row is a producer_id, marker_epoch, marker_commit and listed (topic-partition); shared_epoch
+    is true.
     """
+    decided = log.decisions_of(contradicting.select("producer_id").distinct())
     return (
-        log.decisions_of(contradicting.select("producer_id").distinct())
-        .filter(in_effect() & ~F.col("transaction_version_2"))
-        .select("producer_id", "marker_epoch", F.col("commit").alias("marker_commit"))
+        listed_decisions(decided.filter(in_effect() & ~F.col("transaction_version_2")))
+        .select("producer_id", "marker_epoch", F.col("commit").alias("marker_commit"), "listed")
         .distinct()
         .withColumn("shared_epoch", F.lit(True))
     )
@@ -45,7 +46,8 @@ def marker_decision_columns(clock_tolerance: int) -> list[Column]:
 
     epoch_whole: the coordinator's log has every decision about the marker's epoch up to the end of
     its copy; history_later: that is later than the marker; shared_epoch: it decided a transaction
-    of that epoch and outcome under transaction.version 0 or 1. `clock_tolerance`: ms.
+    of that epoch and outcome that lists the partition, under transaction.version 0 or 1.
+    `clock_tolerance`: ms.
     """
     covered = covers_once(
         F.col("history_covers_ms"), F.col("marker_timestamp"), F.lit(clock_tolerance)

@@ -250,7 +250,9 @@ def _looked_up(selected: DataFrame, given: TransactionInputs, tolerance: int) ->
         .join(small(beside["gone_on"]), on=OF_TRANSACTION, how="left")
         .join(small(beside["epochs"]), on=["producer_id", "highest_epoch"], how="left")
         .join(
-            small(beside["shared"]), on=["producer_id", "marker_epoch", "marker_commit"], how="left"
+            small(beside["shared"]),
+            on=["producer_id", "marker_epoch", "marker_commit", "listed"],
+            how="left",
         )
         .join(small(beside["known"]), on="producer_id", how="left")
         .crossJoin(F.broadcast(beside["ages"]))

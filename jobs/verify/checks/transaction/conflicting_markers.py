@@ -52,11 +52,11 @@ CHECK = Check(
             ADMIN_ABORT_POSSIBLE,
             lambda: F.col("marker_commit") & _first_marker_ended(F.col("marker_epoch")),
         ),
+        # Also of version 2: once the version is lowered, a producer goes on in its last epoch.
+        explained(EMPTY_TRANSACTION_POSSIBLE, lambda: F.col("shared_epoch")),
         suspect(
             EMPTY_TRANSACTION_POSSIBLE, lambda: ~_first_marker_ended(F.col("marker_epoch") - 1)
         ),
-        # A producer goes on in the epoch of its last marker once transaction.version is lowered.
-        explained(EMPTY_TRANSACTION_POSSIBLE, lambda: F.col("shared_epoch")),
         suspect(EMPTY_TRANSACTION_POSSIBLE, lambda: ~F.col("epoch_whole")),
         inconclusive(DUMP_BEFORE_EVENT, lambda: ~F.col("history_later")),
     ),
