@@ -118,6 +118,7 @@ Options of a case, all optional
             was created before, with another id; unknown: the folders tell one that is not there;
             deleted: that is also deleted there
     beside: the lines of a further partition of the topic, 1, on the same broker; with created
+    beside_base: 5        that partition begins with this offset
     topic: __consumer_offsets     place it in an internal topic; __cluster_metadata: broker bare
     output: the lines of a second partition, of a client topic, on the same broker; its findings
             are the case's too. In `coordinator` its name is `output`
@@ -192,6 +193,7 @@ OPTIONS = {
     "topic",
     "copied_at", "copied_until", "alone", "copy", "output", "replica", "policy",
     "partitions", "before", "told", "whole", "dump", "fetched_from", "created", "beside",
+    "beside_base",
 }  # fmt: skip
 VERBS = {
     "data", "txn", "plain", "offsets", "ids", "metadata", "commit", "abort", "v0", "v1", "skip",
@@ -1166,7 +1168,7 @@ class DumpWriter:
             self._add_lines(case, output, case.given["output"])
             self._partition(broker, case.output_topic, 0, output, {})
         if "beside" in case.given:
-            beside = LogBuilder(case.pid_base)
+            beside = LogBuilder(case.pid_base, case.given.get("beside_base", 0))
             self._add_lines(case, beside, case.given["beside"])
             self._partition(broker, case.topic, case.partition + 1, beside, {})
         if "created" in case.given:

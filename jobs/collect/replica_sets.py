@@ -1,8 +1,9 @@
 """Which partitions of a dump are replicas of one another, and what partition.metadata says of them.
 
 The id of their topic is asked of replicas, and of copies that a manifest dates: of a topic that is
-deleted the moment of copying says nothing, as no broker leads it. And of logs that begin at offset
-0, where `__cluster_metadata` says whether they are of the only topic of that name.
+deleted the moment of copying says nothing, as no broker leads it. And, beside
+`__cluster_metadata`, of topics of which a log begins at offset 0: whether that was lost is told by
+it, and by the other partitions with the same id.
 """
 
 from collections.abc import Sequence
@@ -27,19 +28,28 @@ def number_replicas(dump: Dump, paths: Sequence[DumpPath], tell: Tell) -> None:
         reach = max(cleaned_below(copy) for copy in copies)
         for copy in copies:
             copy.replica_set, copy.cleaner_reach = number, reach
+    whole = _with_whole_log(dump)
     for file in dump.files:
         if file.kind == "partition_metadata" and file.partition_index is not None:
             copy = dump.partitions[file.partition_index]
-            if file.note is None and _is_asked(dump, copy):
+            if file.note is None and (_is_asked(copy) or _topic(copy) in whole):
                 _read_topic_id(file, paths[file.file_index], copy, tell)
     number_topics(dump)
 
 
-def _is_asked(dump: Dump, copy: DumpPartition) -> bool:
-    """Whether the id of the topic of a copy says anything."""
-    whole = bool(copy.segments) and copy.segments[0].base_offset == 0
-    told = copy.replica_set is not None or copy.copied_at_ms is not None
-    return told or (whole and bool(dump.metadata_logs))
+def _is_asked(copy: DumpPartition) -> bool:
+    """Whether the id of the topic says anything of a copy, whatever its log."""
+    return copy.replica_set is not None or copy.copied_at_ms is not None
+
+
+def _with_whole_log(dump: Dump) -> set[tuple[str | None, str]]:
+    """Topics with a log that begins at offset 0; none where nothing tells their ids otherwise."""
+    whole = (one for one in dump.partitions if one.segments and one.segments[0].base_offset == 0)
+    return {_topic(one) for one in whole} if dump.metadata_logs else set()
+
+
+def _topic(copy: DumpPartition) -> tuple[str | None, str]:
+    return copy.cluster_id, copy.topic
 
 
 def _read_topic_id(file: DumpFile, path: DumpPath, copy: DumpPartition, tell: Tell) -> None:

@@ -151,7 +151,7 @@ CHECK = Check(
         )
         .when(
             _lost_from_the_head(),
-            text(NO_DATA + "{held_from}; the log begins anew at offset 0"),
+            text(NO_DATA + "{held_from}; the log begins with offset 0"),
         )
         .when(
             F.col("data_run").isNull(),
@@ -195,8 +195,8 @@ CHECK = Check(
             F.when(
                 _lost_from_the_head(),
                 F.lit(
-                    " What the log held up to then is lost: it begins anew at offset 0, as behind "
-                    "a lost disk or folder."
+                    " The log begins with offset 0 and has nothing of the transaction: it was made "
+                    "anew, as behind a lost disk or folder, or a leader lost that part of it."
                 ),
             ).otherwise(F.lit("")),
         )
