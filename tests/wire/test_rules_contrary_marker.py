@@ -41,17 +41,15 @@ def history(spans: list[int], outcomes: list[bool], shift_ms: int = 0) -> Histor
     return History(decisions, [Marker(*one) for one in zip(moments, commit.tolist(), strict=True)])
 
 
-def contrary(
-    one: History, whole_head: bool = True, newer: bool = True, undated: int | None = None
-) -> list[int]:
+def contrary(one: History, newer: bool = True, unreached: int = -1, empty: int = -1) -> list[int]:
+    """`unreached`: a decision that tells nothing; `empty`: a marker that ended nothing."""
     commit = np.array([marker.commit for marker in one.markers], np.bool_)
     moment = np.array([marker.moment for marker in one.markers], np.int64)
+    ended = np.arange(moment.size) != empty
     nothing = np.zeros(moment.size, np.int64)
-    there = MarkersThere(
-        commit, moment, np.ones(moment.size, bool), np.full(moment.size, NO_MOMENT), nothing
-    )
-    dated = np.arange(one.decisions.commit.size) != (-1 if undated is None else undated)
-    found: list[int] = contrary_markers(one.decisions, there, dated, whole_head, newer).tolist()
+    there = MarkersThere(commit, moment, ended, np.full(moment.size, NO_MOMENT), nothing)
+    reached = np.arange(one.decisions.commit.size) != unreached
+    found: list[int] = contrary_markers(one.decisions, there, reached, newer).tolist()
     return found
 
 
@@ -90,11 +88,6 @@ def test_an_operators_abort_and_a_marker_that_is_not_copied_yet_are_not(
     assert contrary(one._replace(markers=markers), newer=False) == []
 
 
-def test_the_head_of_the_log_must_be_whole() -> None:
-    one = changed(history([1_000] * 3, [True, False, True]), 1)
-    assert contrary(one, whole_head=False) == []
-
-
 def test_the_last_one_needs_what_lies_behind_the_epoch() -> None:
     one = changed(history([1_000] * 3, [True, False, True]), 2)
     assert (contrary(one, newer=True), contrary(one, newer=False)) == ([2], [])
@@ -106,9 +99,14 @@ def test_an_operators_abort_in_front_of_the_decided_marker_replaces_nothing() ->
     assert contrary(one) == []
 
 
-def test_a_clock_that_came_to_the_moments_twice_tells_nothing() -> None:
+def test_each_decision_must_be_told_to_have_its_marker() -> None:
     one = changed(history([1_000] * 3, [True, False, True]), 1)
-    assert [contrary(one, undated=number) for number in range(3)] == [[]] * 3
+    assert [contrary(one, unreached=number) for number in range(3)] == [[]] * 3
+
+
+def test_one_that_may_be_sent_again_is_no_decisions_own() -> None:
+    one = changed(history([1_000] * 4, [True, True, False, True]), 2)
+    assert [contrary(one, empty=number) for number in range(4)] == [[2], [], [], []]
 
 
 def test_decisions_that_follow_each_other_too_closely_tell_nothing() -> None:

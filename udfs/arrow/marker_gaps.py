@@ -25,7 +25,7 @@ def gaps_of_epoch(keys: list[str], told: StructType) -> Callable[[pa.Table], pa.
     of a decision; completed is null for no Complete record), ended, began (of a marker: whether it
     ended data, and their first timestamp, ms), coordinator (epoch, of a marker), from_leader,
     to_leader (leader epochs of a decision), first_at, before, apart_ms (see `marker_gap`), is_open,
-    dated, whole_head, newer_there (see `contrary_markers`), marker, decision (structs). `told`:
+    reached, newer_there (see `contrary_markers`), marker, decision (structs). `told`:
     keys, commit, asked, newest: of the question, and of the newest completed decision of an outcome
     without any marker; each next (the marker behind the gap), behind (offset of the one in front),
     decision; contrary: the first marker in place of one of that outcome, and the decision that has
@@ -76,8 +76,7 @@ class _Epoch:
         self.contrary = contrary_markers(
             self.decisions,
             self.markers,
-            self.is_complete & _flags(self.decided, "dated"),
-            bool(np.any(_flags(ordered, "whole_head"))),
+            self.is_complete & _flags(self.decided, "reached"),
             bool(np.any(_flags(ordered, "newer_there"))),
         )
 

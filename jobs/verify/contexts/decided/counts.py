@@ -91,7 +91,7 @@ def with_counts(
         "short": lacks_markers() | misplaced | beside,
         "newest_gap": lacks_markers(),
         "opposing": misplaced | beside,
-        "contrary": misplaced | beside,
+        "contrary": lacks_markers() | misplaced | beside,
         "premature": misplaced,
         "odd": changes_coordinator(),
         "stale": has_too_many() | F.col("prepares").isNull(),
@@ -111,10 +111,10 @@ def _keys(rows: DataFrame, shown: Column, tolerance: Column) -> DataFrame:
     """One row an epoch of a partition that is counted; `shown`: its number or moments accuse it.
 
     commits_*, aborts_* (whole_from, whole_from_as_read, shown, lacking, fewer): what the row of
-    this outcome says; lacking: its number. whole_head: all decisions of the epoch are
-    known, and nothing of it went with the head of the partition; newer_there: replicated data of
-    a higher epoch are there. kept_apart, misleading: the set_backs that keep the
-    order of what lies outside of them, and the others (`udfs.rules.clock.keeps_order`).
+    this outcome says; lacking: its number. all_decided: the coordinator's log has all decisions of
+    the epoch; newer_there: replicated data of a higher epoch are there. kept_apart, misleading: the
+    set_backs that keep the order of what lies outside of them, and the others
+    (`udfs.rules.clock.keeps_order`).
     """
     too_many = has_too_many() & (F.col("with_transaction_version_2") == 0)
     return (
@@ -133,17 +133,11 @@ def _keys(rows: DataFrame, shown: Column, tolerance: Column) -> DataFrame:
             F.max(too_many).alias("too_many"),
             F.max(runs_from()).alias("runs_from"),
             F.max(F.col("open_run").isNotNull() & runs_from().isNull()).alias("is_open"),
-            surely(F.max(F.col("decidable") == 1) & F.max(_has_whole_head())).alias("whole_head"),
+            surely(F.max(F.col("decidable") == 1)).alias("all_decided"),
             F.max("goes_on").alias("newer_there"),
         )
         .withColumns({"kept_apart": kept_apart(tolerance), "misleading": misleading(tolerance)})
     )
-
-
-def _has_whole_head() -> Column:
-    """Whether a marker of a lower epoch is there, or the log begins with offset 0."""
-    from_start = (F.col("first_base") == 0) & (F.col("log_start_offset") == 0)
-    return F.col("earlier_offset").isNotNull() | surely(from_start)
 
 
 def _lacks_any_markers() -> Column:

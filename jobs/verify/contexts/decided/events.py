@@ -14,7 +14,7 @@ from jobs.verify.contexts.decided.moments import (
 )
 from jobs.verify.contexts.decided.places import marker_told, place_number
 from udfs.rules import attribution
-from udfs.rules.clock import within_clocks
+from udfs.rules.clock import KEPT_IN_TIME_MS, within_clocks
 from udfs.rules.logic import surely
 
 OF_EPOCH = ["partition_index", "producer_id", "marker_epoch"]
@@ -52,9 +52,9 @@ def _decision_events(keys: DataFrame, decided: DataFrame, tolerance: Column) -> 
     """ALLOWED to LATEST of each decision.
 
     own: the markers of the decision have the epoch of the key; due, due_as_read: see `is_due`;
-    surely_from, surely_to: see `sure_moments`; dated: no clock came twice to any moment between its
-    two records; is_open, whole_head, newer_there: of the key; clocks_apart_ms: its apart_ms, and 0
-    for one clock.
+    surely_from, surely_to: see `sure_moments`; reached: the log was there before it, if the
+    clocks are kept in time, and no clock came twice to any moment between its two records; is_open,
+    newer_there: of the key; clocks_apart_ms: its apart_ms, and 0 for one clock.
     """
     prepared, completed = F.col("prepare_timestamp"), F.col("complete_timestamp")
     lower, higher = outer_moments(prepared, completed)
@@ -81,7 +81,6 @@ def _decision_events(keys: DataFrame, decided: DataFrame, tolerance: Column) -> 
         F.col("leader_epoch").alias("from_leader"),
         F.col("complete_leader_epoch").alias("to_leader"),
     )
-    dated = ~came_twice_within(lower, higher, tolerance)
     one_clock = F.when(F.col("alone_in_cluster"), 0)
     # A fence raises the epoch of the data: its markers have another one, its data may be here.
     own = F.col("decided_epoch") == F.col("marker_epoch")
@@ -109,8 +108,8 @@ def _decision_events(keys: DataFrame, decided: DataFrame, tolerance: Column) -> 
         .filter(own | (F.col("data_epoch") == F.col("marker_epoch")))
         .select(*OF_EPOCH, "commit", F.col("prepare_offset").alias("at"), own.alias("own"),
                 due.alias("due"), due_as_read.alias("due_as_read"),
-                of_decision.alias("decision"), "set_backs", dated.alias("dated"),
-                "is_open", "whole_head", "newer_there",
+                of_decision.alias("decision"), "set_backs", _reached(lower, higher, tolerance).alias("reached"),
+                "is_open", "newer_there",
                 one_clock.otherwise(F.col("apart_ms")).alias("clocks_apart_ms"),
                 *[_of_outcome(name).alias(name) for name in ("shown", "lacking", "fewer")],
                 F.explode(moments).alias("moment"))
@@ -118,6 +117,14 @@ def _decision_events(keys: DataFrame, decided: DataFrame, tolerance: Column) -> 
         .drop("moment")
         .filter("time is not null")
     )  # fmt: skip
+
+
+def _reached(lower: Column, higher: Column, tolerance: Column) -> Column:
+    """Whether the log was there before a decision, of an epoch whose decisions are all known."""
+    older = F.coalesce("commits_whole_from", "aborts_whole_from") + KEPT_IN_TIME_MS
+    told = surely(F.col("all_decided") & (older < lower))
+    reached: Column = told & ~came_twice_within(lower, higher, tolerance)
+    return reached
 
 
 def is_due(prepared: Column, completed: Column, whole_from: Column) -> Column:

@@ -85,9 +85,8 @@ def _of_epoch(events: DataFrame) -> DataFrame:
         F.col("decision.to_leader").alias("to_leader"),
         F.col("clocks_apart_ms").alias("apart_ms"),
         "is_open",
-        "whole_head",
         "newer_there",
-        "dated",
+        "reached",
         "marker",
         "decision",
     )
