@@ -108,8 +108,8 @@ def _decision_events(keys: DataFrame, decided: DataFrame, tolerance: Column) -> 
         .filter(own | (F.col("data_epoch") == F.col("marker_epoch")))
         .select(*OF_EPOCH, "commit", F.col("prepare_offset").alias("at"), own.alias("own"),
                 due.alias("due"), due_as_read.alias("due_as_read"),
-                of_decision.alias("decision"), "set_backs", _reached(lower, higher, tolerance).alias("reached"),
-                "is_open", "newer_there",
+                of_decision.alias("decision"), "set_backs", "is_open", "newer_there",
+                _reached(lower, higher, tolerance).alias("reached"),
                 one_clock.otherwise(F.col("apart_ms")).alias("clocks_apart_ms"),
                 *[_of_outcome(name).alias(name) for name in ("shown", "lacking", "fewer")],
                 F.explode(moments).alias("moment"))
