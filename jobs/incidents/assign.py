@@ -180,6 +180,7 @@ def _arrays(table: pa.Table) -> tuple[Findings, NDArray[np.int64]]:
         row_finding=number,
         row_place=place.indices.to_numpy().astype(np.int64),
         row_offset=numbers("offset_first"),
+        row_last=numbers("offset_last"),
     )
     return findings, number
 

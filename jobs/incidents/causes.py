@@ -37,7 +37,7 @@ class Findings:
 
     `producer`, `broker`: numbers, -1 for none; `at`: when its transaction was decided or began,
     ms, -1 for unknown. Of each row: `row_finding`, `row_place` (numbers of the finding and of the
-    topic partition) and `row_offset`, the first offset there.
+    topic partition), and `row_offset` and `row_last`, the first and the last offset there.
     """
 
     label: NDArray[Any]
@@ -49,6 +49,7 @@ class Findings:
     row_finding: Numbers
     row_place: Numbers
     row_offset: Numbers
+    row_last: Numbers
 
 
 class ArrayTraits:
@@ -58,8 +59,11 @@ class ArrayTraits:
         """Labels are compared once each, not once a finding."""
         self._findings = findings
         self._labels, self._label = np.unique(findings.label, return_inverse=True)
-        self._places = int(findings.row_place.max(initial=-1)) + 1
         self._ids, self._id = np.unique(findings.producer, return_inverse=True)
+        ends = np.stack([findings.row_place, findings.row_last])
+        _, end = np.unique(ends, axis=1, return_inverse=True)
+        # Of each row: the number of its topic partition and last offset.
+        self._end = end.reshape(-1)
 
     def one_of(self, *codes: str) -> Booleans:
         """See `Traits`."""
@@ -69,19 +73,47 @@ class ArrayTraits:
 
     def beside(self, *codes: str) -> Booleans:
         """See `Traits`."""
-        rows = self._findings.row_finding
-        here = np.zeros(self._places, dtype=bool)
-        here[self._findings.row_place[(self.one_of(*codes) & self._findings.weighty)[rows]]] = True
+        place = self._findings.row_place
+        return self._of_finding(_alike(place, self._weighty_rows(*codes)))
+
+    def at_marker(self, *codes: str) -> Booleans:
+        """See `Traits`. A finding without a last offset is about no marker."""
+        known = self._findings.row_last >= 0
+        return self._of_finding(_alike(self._end, self._weighty_rows(*codes) & known) & known)
+
+    def beside_without(self, code: str, others: tuple[str, ...]) -> Booleans:
+        """See `Traits`."""
+        alone = self._weighty_rows(code) & ~_alike(self._end, self._weighty_rows(*others))
+        return self._of_finding(_alike(self._findings.row_place, alone))
+
+    def _weighty_rows(self, *codes: str) -> Booleans:
+        rows: Booleans = (self.one_of(*codes) & self._findings.weighty)[self._findings.row_finding]
+        return rows
+
+    def _of_finding(self, rows: Booleans) -> Booleans:
+        """Whether a finding has one of the rows."""
         found = np.zeros(self._label.size, dtype=bool)
-        found[rows[here[self._findings.row_place]]] = True
+        found[self._findings.row_finding[rows]] = True
         return found
 
     def of_producer(self, *codes: str) -> Booleans:
         """See `Traits`."""
+        return self.same_producer(self.one_of(*codes))
+
+    def same_producer(self, chosen: Booleans) -> Booleans:
+        """See `Traits`."""
         mine = np.zeros(self._ids.size, dtype=bool)
-        mine[self._id[self.one_of(*codes) & self._findings.weighty]] = True
+        mine[self._id[chosen & self._findings.weighty]] = True
         mine[self._ids < 0] = False
         return mine[self._id]
+
+
+def _alike(group: Numbers, chosen: Booleans) -> Booleans:
+    """Rows of a group that has a chosen row."""
+    has = np.zeros(int(group.max(initial=-1)) + 1, dtype=bool)
+    has[group[chosen]] = True
+    found: Booleans = has[group]
+    return found
 
 
 def kinds(findings: Findings) -> Numbers:

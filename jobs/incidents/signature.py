@@ -42,7 +42,8 @@ OPEN_DATA = "open_data_of_completed_transaction"
 # Data of a partition that no record of the coordinator lists; and a marker of it there.
 UNLISTED = ("data_in_unlisted_partition", "offset_commit_unlisted")
 # What consumers get by the index is not what the markers say; which of the two is wrong is open.
-INDEXED_OUTCOME = ("txnindex_missing_entry", "txnindex_extra_entry")
+LACKS_ENTRY, EXTRA_ENTRY = "txnindex_missing_entry", "txnindex_extra_entry"
+INDEXED_OUTCOME = (LACKS_ENTRY, EXTRA_ENTRY)
 UNLISTED_MARKER = "marker_in_unlisted_partition"
 
 
@@ -58,6 +59,18 @@ class Traits(Protocol):
 
     def beside(self, *codes: str) -> Any:
         """Whether the topic partition has such a finding in any copy, suspect or proven."""
+
+    def at_marker(self, *codes: str) -> Any:
+        """Whether its topic partition has such a finding with the same last offset: of one marker.
+
+        As in `beside`: in any copy, suspect or proven.
+        """
+
+    def beside_without(self, code: str, others: tuple[str, ...]) -> Any:
+        """Whether the partition has such a finding at a last offset without one of the others."""
+
+    def same_producer(self, chosen: Any) -> Any:
+        """Whether its producer id has one of the chosen findings, suspect or proven."""
 
     def of_producer(self, *codes: str) -> Any:
         """Whether the producer id has such a finding anywhere, suspect or proven."""

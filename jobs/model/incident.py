@@ -48,6 +48,11 @@ INDEX_CONTRADICTS = (
     "read_committed consumers get another outcome than the markers of the log have; either the "
     "index or a marker is wrong"
 )
+# Beside what the markers of a changed_marker would do to readers.
+INDEX_DECIDES = (
+    "as long as a broker has the index that it wrote with the marker, read_committed consumers get "
+    "the decided outcome of that transaction from it"
+)
 
 
 @dataclass(frozen=True)
@@ -86,7 +91,8 @@ class IncidentLine:
         """All consequences in one sentence."""
         told = [effect.sentence for effect in self.effects]
         if self.index_contradicts:
-            told.append(INDEX_CONTRADICTS)
+            changed = self.kind == "changed_marker"
+            told.append(INDEX_DECIDES if changed else INDEX_CONTRADICTS)
         return "; ".join(told) or "no record is known to be wrong for a consumer"
 
     @property

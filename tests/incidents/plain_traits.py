@@ -24,6 +24,15 @@ class PlainTraits:
     def beside(self, *codes: str) -> np.bool_:
         return self._any(self.here, codes)
 
+    def at_marker(self, *codes: str) -> np.bool_:
+        return self._any(self.here, codes)
+
+    def beside_without(self, code: str, others: tuple[str, ...]) -> np.bool_:
+        return self._any(self.here, (code,)) & ~self._any(self.here, others)
+
+    def same_producer(self, chosen: np.bool_) -> np.bool_:
+        return chosen
+
     def of_producer(self, *codes: str) -> np.bool_:
         return self._any(self.producer, codes)
 

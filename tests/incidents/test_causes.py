@@ -41,7 +41,7 @@ def findings(*given: One) -> Findings:
     return Findings(
         np.array([one.label for one in given]), violation, violation,
         *[np.array([getattr(one, name) for one in given]) for name in ("producer", "broker", "at")],
-        finding, place, offset,
+        finding, place, offset, offset,
     )  # fmt: skip
 
 
@@ -119,3 +119,25 @@ def test_incidents_of_a_kind_are_bounded_and_the_smallest_are_together() -> None
     found = numbers(*many, One(ZOMBIE, producer=77))
     assert len(set(found)) == MOST_OF_A_KIND
     assert found.count(found[77]) == 2
+
+
+def test_an_index_that_lacks_other_aborts_is_no_witness_of_a_changed_marker() -> None:
+    mismatch, lacks = "marker_outcome_mismatch", "txnindex_missing_entry"
+    commits = One("offset_commit_outcome_mismatch", places=((7, 1),), producer=5)
+    told = (One(mismatch, places=((0, 9),), producer=5), One(lacks, places=((0, 9),), producer=5))
+    kind = kinds(findings(*told, commits))
+    assert {KINDS[one] for one in kind} == {"changed_marker"}
+    twice = (*told, One(mismatch, places=((0, 20),)), One(lacks, places=((0, 20),)))
+    assert {KINDS[one] for one in kinds(findings(*twice))} == {"changed_marker"}
+    lost = findings(*told, commits, One(lacks, places=((0, 30),), producer=6))
+    assert "changed_marker" not in {KINDS[one] for one in kinds(lost)}
+
+
+def test_offsets_of_another_producer_do_not_follow_from_a_changed_marker() -> None:
+    marker = (
+        One("marker_outcome_mismatch", places=((0, 9),), producer=5),
+        One("txnindex_extra_entry", places=((0, 9),), producer=5),
+    )
+    other = One("offset_commit_outcome_mismatch", places=((7, 1),), producer=6)
+    kind = kinds(findings(*marker, other))
+    assert [KINDS[one] for one in kind] == [*["changed_marker"] * 2, "offset_commits"]

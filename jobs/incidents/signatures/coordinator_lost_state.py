@@ -12,8 +12,9 @@ lost its partition. A broker that comes back with an empty disk makes the partit
 Evidence: the two records of the id, or the marker and the place where its decision should be.
 
 Look-alikes: an unclean leader election of a topic partition: there the coordinator's own log is
-complete. An operator's abort: its marker has the epoch of the data. A dump whose copies were taken
-at different moments.
+complete. An operator's abort: its marker has the epoch of the data. A marker that was changed on
+disk: there the transaction index agrees with the decision, and not with the marker. A dump
+whose copies were taken at different moments.
 
 Known bug: KAFKA-16352, KAFKA-19999, KAFKA-9777 for decisions that are never completed.
 """

@@ -10,7 +10,8 @@ coordinator during a commit.
 Evidence: the commit that went back, the one before it and the one after it.
 
 Look-alikes: an operator's reset: the group goes on from the lower offset. An operator's abort,
-after which input offsets and output have different outcomes.
+after which input offsets and output have different outcomes. A marker of the same producer whose
+outcome was changed on disk: there the offsets are right.
 
 Known bug: KAFKA-15449 (commits are not verified, before KIP-890).
 """

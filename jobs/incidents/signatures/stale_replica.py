@@ -5,7 +5,8 @@ offset, indexes and snapshots that contradict the batches, on one broker.
 
 Why: a broker was restored from an older state, files were copied by hand, or state was not rebuilt
 after a crash. The records are right in another copy, or they are right here and only the side files
-are wrong. Or a marker was changed after the broker had written its index: then the index is right.
+are wrong. Or a marker was changed after the broker had written its index: then the index is right
+(changed_marker, where the coordinator's decision shows it).
 
 Evidence: the entry of the side file and the batch that contradicts it.
 

@@ -116,7 +116,9 @@ CHECK = Check(
         "opposite for transaction {transactional_id}."
     ),
     remedy=lambda: text(
-        "Find out who wrote the marker. Compare the records that consumers of {topic}-{partition} "
-        "received with the other partitions of the transaction."
+        "Find out who wrote the marker. If the .txnindex contradicts it too, its bytes were "
+        "changed after the broker had appended it: do not rebuild the index, and compare the "
+        "marker with the other replicas. Compare the records that consumers of "
+        "{topic}-{partition} received with the other partitions of the transaction."
     ),
 )
