@@ -45,6 +45,8 @@ UNLISTED = ("data_in_unlisted_partition", "offset_commit_unlisted")
 LACKS_ENTRY, EXTRA_ENTRY = "txnindex_missing_entry", "txnindex_extra_entry"
 INDEXED_OUTCOME = (LACKS_ENTRY, EXTRA_ENTRY)
 UNLISTED_MARKER = "marker_in_unlisted_partition"
+# A marker whose decision the coordinator's log does not have.
+UNDECIDED_MARKER = "marker_without_prepare"
 
 
 class Traits(Protocol):

@@ -22,6 +22,7 @@ Known bug: KAFKA-16352, KAFKA-19999, KAFKA-9777 for decisions that are never com
 from jobs.incidents.offset_steps import abort_offsets, of_clients
 from jobs.incidents.signature import (
     FORGOTTEN,
+    UNDECIDED_MARKER,
     UNLISTED,
     UNLISTED_MARKER,
     Signature,
@@ -39,7 +40,7 @@ STATE = (
     "txnlog_tombstone_invalid", "txnlog_unknown_tag", "txnlog_update_timestamp_regression",
     "txnlog_overdue_transaction", "coordinator_epoch_regression", "prepare_never_completed",
     "marker_pending", "marker_before_prepare", "marker_coordinator_epoch_mismatch",
-    "marker_without_prepare", UNLISTED_MARKER, "marker_protocol_mixed",
+    UNDECIDED_MARKER, UNLISTED_MARKER, "marker_protocol_mixed",
     "marker_outcome_mismatch", "epoch_committed_and_aborted", "conflicting_markers",
 )  # fmt: skip
 
@@ -70,7 +71,7 @@ SIGNATURE = Signature(
     explains=lambda finding: (
         finding.one_of(*STATE, FORGOTTEN)
         | (finding.one_of(*FOLLOWS) & finding.of_producer(FORGOTTEN))
-        | (finding.one_of(*UNLISTED) & of_both(finding, UNLISTED_MARKER))
+        | (finding.one_of(*UNLISTED) & of_both(finding, UNLISTED_MARKER, UNDECIDED_MARKER))
     ),
     proven_by=(DIFFERENT_COPIES, "txnlog_invalid_transition", FORGOTTEN),
     known_bug="KAFKA-16352, KAFKA-19999 and KAFKA-9777, where a decision is never completed",

@@ -30,6 +30,7 @@ from jobs.incidents.signature import (
     MISSING_MARKER,
     MOMENT,
     OPEN_DATA,
+    UNDECIDED_MARKER,
     UNLISTED,
     UNLISTED_MARKER,
     Signature,
@@ -45,7 +46,7 @@ LATE = (
 )  # fmt: skip
 FOLLOWS = (
     "pending_offsets_stuck", "lso_stuck", "marker_epoch_invalid",
-    "open_transaction_overdue", "marker_without_prepare", OPEN_DATA,
+    "open_transaction_overdue", OPEN_DATA,
 )  # fmt: skip
 
 
@@ -55,7 +56,7 @@ def _explains(finding: Traits) -> Any:
         follows & ~finding.of_producer(FORGOTTEN)
     )
     had_marker = finding.of_producer(MISSING_MARKER) | of_both(finding, CLEANED_DATA)
-    ended = finding.one_of(*UNLISTED) & of_both(finding, UNLISTED_MARKER)
+    ended = finding.one_of(*UNLISTED) & of_both(finding, UNLISTED_MARKER, UNDECIDED_MARKER)
     return late & ~had_marker & ~ended
 
 
