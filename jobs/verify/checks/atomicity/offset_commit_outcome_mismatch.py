@@ -85,6 +85,7 @@ CHECK = Check(
     source="KIP-98, KIP-890; GroupCoordinator.completeTransaction",
     fires=lambda: F.col("output").isNotNull(),
     excuses=(
+        explained(EMPTY_TRANSACTION_POSSIBLE, lambda: ~_raised("committed") & ~_one_transaction()),
         inconclusive(
             UNSTABLE_TAIL,
             lambda: (
@@ -92,7 +93,6 @@ CHECK = Check(
                 | ~is_replicated(F.col("output.marker_offset"), F.col("output.stable_below"))
             ),
         ),
-        explained(EMPTY_TRANSACTION_POSSIBLE, lambda: ~_raised("committed") & ~_one_transaction()),
         inconclusive(DUMP_BEFORE_EVENT, lambda: ~_raised("committed") & ~F.col("history_covers")),
         explained(ADMIN_ABORT_POSSIBLE, lambda: ~_raised("aborted") & _no_part()),
         explained(OTHER_OUTCOME, _aborted_by_coordinator),
