@@ -60,7 +60,8 @@ SIGNATURE = Signature(
     steps=(
         Step(
             "Do not rebuild the transaction index of this partition, and keep a copy of the "
-            "folder: the index still has the decided outcome. A rebuilt one has that of the marker",
+            "folder: the index still has the decided outcome. A rebuilt one has that of the "
+            "marker. But an index without any entry may have been lost: then it tells nothing",
         ),
         Step(
             "Compare the marker with the same offset of every other replica, and with the Prepare "

@@ -121,7 +121,8 @@ def _decision_events(keys: DataFrame, decided: DataFrame, tolerance: Column) -> 
 
 def _reached(lower: Column, higher: Column, tolerance: Column) -> Column:
     """Whether the log was there before a decision, of an epoch whose decisions are all known."""
-    older = F.coalesce("commits_whole_from", "aborts_whole_from") + KEPT_IN_TIME_MS
+    # What is older than all of one outcome may be later than some of the other.
+    older = F.greatest("commits_whole_from", "aborts_whole_from") + KEPT_IN_TIME_MS
     told = surely(F.col("all_decided") & (older < lower))
     reached: Column = told & ~came_twice_within(lower, higher, tolerance)
     return reached

@@ -82,9 +82,13 @@ def _with_opposed(rows: DataFrame) -> DataFrame:
 
     # Of an epoch that was not decided both ways the row of that marker tells it.
     both_ways = F.when(F.col("commit"), F.col("decided_abort")).otherwise(F.col("decided_commit"))
-    # Another marker may be missing in a gap: then somebody else wrote this one.
+    # Another marker may be missing in a gap: then somebody else wrote this one. And decisions of
+    # several ids have no order.
     contrary = F.col("contrary").isNotNull() & surely(
         both_ways
+        & ~surely(F.col("several_ids"))
+        # A COMMIT too many: marker_without_prepare reports it.
+        & ~F.col("other_undecided")
         & is_replicated(F.col("contrary_complete"), F.col("coordinator_stable_below"))
         & ~lacks_batches()
         & F.col("last_legacy_offset").isNull()
