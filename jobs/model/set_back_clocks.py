@@ -63,10 +63,12 @@ def _nearer_joined(spans: Column, between_ms: Column) -> Column:
     """Those with no more time between them as one; `spans`: in their order.
 
     Time between them, in which no clock was set back, adds nothing to by_ms; what several logs show
-    adds once.
+    adds once. `between_ms` goes along with what is found: inside of it, it would be computed anew
+    for each span.
     """
 
-    def beside(found: Column, one: Column) -> Column:
+    def beside(state: Column, one: Column) -> Column:
+        found = state["found"]
         last = F.get(found, F.size(found) - 1)
         # Of spans that are joined already, what lies beside the others is all of the step.
         further = one["from_ms"] - F.greatest(last["from_ms"], one["to_ms"])
@@ -76,11 +78,15 @@ def _nearer_joined(spans: Column, between_ms: Column) -> Column:
             F.greatest(last["from_ms"], one["from_ms"]).alias("from_ms"),
             (last["by_ms"] + step).alias("by_ms"),
         )
-        near = one["to_ms"] - last["from_ms"] <= between_ms
+        near = one["to_ms"] - last["from_ms"] <= state["between_ms"]
         together = F.concat(F.slice(found, 1, F.size(found) - 1), F.array(longer))
-        return F.when(near, together).otherwise(F.concat(found, F.array(one)))
+        joined = F.when(near, together).otherwise(F.concat(found, F.array(one)))
+        return F.struct(joined.alias("found"), state["between_ms"].alias("between_ms"))
 
-    return F.aggregate(spans, F.array().cast(JOINED), beside)
+    nothing = F.struct(
+        F.array().cast(JOINED).alias("found"), between_ms.cast("long").alias("between_ms")
+    )
+    return F.aggregate(spans, nothing, beside, lambda state: state["found"])
 
 
 def came_twice(moment: Column, tolerance: Column, of: Column | str = "set_backs") -> Column:
