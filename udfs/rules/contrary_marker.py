@@ -56,8 +56,8 @@ def _in_time(decisions: Decisions, markers: MarkersThere) -> Bools:
     low, high = decisions.prepared - KEPT_IN_TIME_MS, decisions.completed + KEPT_IN_TIME_MS
     there = (low <= markers.moment) & (markers.moment <= high)
     # Behind all decisions that precede it, and in front of all that follow.
-    reached = np.maximum.accumulate(high)
-    to_come = np.minimum.accumulate(low[::-1])[::-1]
-    there[1:] &= low[1:] > reached[:-1]
-    there[:-1] &= high[:-1] < to_come[1:]
+    latest_end = np.maximum.accumulate(high)
+    earliest_begin = np.minimum.accumulate(low[::-1])[::-1]
+    there[1:] &= low[1:] > latest_end[:-1]
+    there[:-1] &= high[:-1] < earliest_begin[1:]
     return there
