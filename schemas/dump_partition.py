@@ -25,6 +25,7 @@ DUMP_PARTITION = table(
         "dump-manifest.json that says so",
     ),
     long("cleaned_below", "the cleaner is known to have passed the offsets below"),
+    long("files_cleaned_below", "the same of offsets that lie in no file"),
     boolean("coordinator_topic", "written by coordinators or controllers: sequences mean nothing"),
     boolean("internal_compacted", "always compacted, or a broker reported its cleanup.policy so"),
     long("first_base", "base offset of the first segment"),

@@ -12,8 +12,11 @@ from jobs.model.dump import Dump, DumpPartition, MissingPartition, cleaned_below
 from jobs.model.missing import not_there
 from jobs.model.unread import UNREAD
 from jobs.verify.run import CRASHED, SKIPPED, CheckOutcome
-from schemas.topics import COORDINATOR_TOPICS, METADATA_TOPIC, TXN_LOG_TOPIC
+from schemas.topics import COORDINATOR_TOPICS, METADATA_TOPIC, OFFSETS_TOPIC, TXN_LOG_TOPIC
 
+# The cleaner keeps the base offset of the first segment (`Cleaner.cleanSegments`); DeleteRecords is
+# refused for them (`ReplicaManager.deleteRecordsOnLocalLog`), and nobody calls it for these two.
+NEVER_TRIMMED = (OFFSETS_TOPIC, TXN_LOG_TOPIC)
 # A sentence names so many partitions.
 NAMED = 10
 MOST_PROBLEMS = 100
@@ -161,11 +164,19 @@ def gone_from_logs(dump: Dump, missing: Sequence[MissingPartition]) -> Iterator[
 
     `missing`: of `not_there`.
     """
-    trimmed = [one for one in dump.partitions if _start(one) > 0]
+    begun_late = [one for one in dump.partitions if _start(one) > 0]
+    trimmed = [one for one in begun_late if one.topic not in NEVER_TRIMMED]
     if trimmed:
         yield (
             f"{_named(trimmed)}: records below the log start offset were deleted by retention or "
             "DeleteRecords, or not copied."
+        )
+    cut = [one for one in begun_late if one.topic in NEVER_TRIMMED]
+    if cut:
+        yield (
+            f"{_named(cut)}: the log does not begin at offset 0, though nothing trims a compacted "
+            "topic: segments are lost or were not copied, or cleanup.policy was changed. What was "
+            "decided or committed there is unknown."
         )
     cleaned = [
         one

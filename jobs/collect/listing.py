@@ -5,7 +5,13 @@ from dataclasses import asdict
 from pyspark.sql import DataFrame, SparkSession
 
 from jobs.model.cluster import Cluster, Clusters
-from jobs.model.dump import Dump, DumpPartition, cleaned_below, one_moment_from
+from jobs.model.dump import (
+    Dump,
+    DumpPartition,
+    cleaned_below,
+    files_cleaned_below,
+    one_moment_from,
+)
 from jobs.model.missing import not_there
 from jobs.model.replicas import comparable_from
 from jobs.spark.local import local_frame
@@ -41,6 +47,7 @@ def _static_row(
         partition.clean_shutdown,
         partition.copied_at_ms,
         cleaned_below(partition),
+        files_cleaned_below(partition),
         partition.topic in COORDINATOR_TOPICS,
         partition.compacted or partition.topic in CLEANED_TOPICS,
         bases[0] if bases else None,

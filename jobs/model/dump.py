@@ -211,6 +211,17 @@ def cleaned_below(partition: DumpPartition) -> int:
     return _rewritten_below(partition, partition.cleaner_checkpoint or 0)
 
 
+def files_cleaned_below(partition: DumpPartition) -> int:
+    """The same of offsets that lie in no file, between two others; 0 where nothing says so.
+
+    How far the file in front of them was cleaned does not show. So the checkpoint is asked, which
+    the cleaner writes after every pass: a partition that it does not list had none by its broker.
+    """
+    if partition.has_cleaner_checkpoint:
+        return partition.cleaner_checkpoint or 0
+    return cleaned_below(partition)
+
+
 def _rewritten_below(partition: DumpPartition, checkpoint: int) -> int:
     """Offset behind the segments that a pass to `checkpoint` has rewritten.
 

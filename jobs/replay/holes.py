@@ -38,13 +38,11 @@ def holes(
     markers without a record, with producer_id and producer_epoch (null: of several).
     """
     reach = small(
-        static.select("partition_index", "cleaned_below", "cleaner_checkpoint", "clean_shutdown")
+        static.select("partition_index", "cleaned_below", "files_cleaned_below", "clean_shutdown")
     )
     first = F.col("previous_last_offset") + 1
-    # Between two files the name of the second does not tell how far the first one was cleaned.
-    at_files = F.coalesce("cleaner_checkpoint", "cleaned_below")
     between_files = F.col("discontinuity") == "segment_missing"
-    reached = F.when(between_files, at_files).otherwise(F.col("cleaned_below"))
+    reached = F.when(between_files, F.col("files_cleaned_below")).otherwise(F.col("cleaned_below"))
     beyond = ~within_reach(first, reached)
     stepped = (
         discontinuities.filter(F.col("discontinuity").isin("gap", "segment_missing"))

@@ -224,17 +224,22 @@ def _cleaner() -> list[Column]:
     """What the cleaner did.
 
     cleaning: never, cleaned or unknown (see `_cleaning`). first_pass_possible: see
-    `udfs.rules.absence`. cleaner_traces: batches are there that only a cleaner leaves;
-    thinned_below: up to where batches of data lie that lack records, exclusive; 0 for none.
+    `udfs.rules.absence`. passed_by_none: no cleaner of a broker in the dump has ended a pass over
+    the partition, and the dump has all brokers of its cluster; one that gave its replica away may
+    have. cleaner_traces: batches are there that only a cleaner leaves; thinned_below: up to where
+    batches of data lie that lack records, exclusive; 0 for none.
     """
     traces = F.coalesce("cleaner_traces", F.lit(0)) == 1
     listed = F.col("cleaner_checkpoint").isNotNull()
     first_pass = first_pass_possible(
         F.col("has_cleaner_checkpoint"), listed, F.col("clean_shutdown"), F.col("never_compacted")
     )
+    no_pass = F.col("has_cleaner_checkpoint") & F.col("clean_shutdown") & ~listed & ~traces
+    by_none = F.bool_and(no_pass).over(Window.partitionBy(*_topic_of_copies()))
     return [
         _cleaning(traces, listed).alias("cleaning"),
         first_pass.alias("first_pass_possible"),
+        (by_none & F.col("every_broker")).alias("passed_by_none"),
         traces.alias("cleaner_traces"),
         F.coalesce(F.col("thinned_to") + 1, F.lit(0)).alias("thinned_below"),
     ]

@@ -26,6 +26,16 @@ def test_heads_that_are_gone_are_told() -> None:
     assert told.startswith("2 partitions (orders-0, orders-1): records below the log start offset")
 
 
+def test_a_head_that_no_retention_takes_is_told_as_lost() -> None:
+    states = [partition("__transaction_state", 0, base=7), partition("__transaction_state", 1)]
+    (told,) = gone_from_logs(Dump(partitions=states), [])
+    assert told.startswith(
+        "1 partition (__transaction_state-0): the log does not begin at offset 0"
+    )
+    (told,) = gone_from_logs(Dump(partitions=[partition("__share_group_state", 0, base=7)]), [])
+    assert "deleted by retention or DeleteRecords" in told
+
+
 def test_cleaned_logs_of_clients_are_told_once_for_all_copies() -> None:
     cleaned = [partition("kv", 0, cleaner=5), partition("kv", 0, cleaner=9)]
     (told,) = gone_from_logs(Dump(partitions=cleaned), [])

@@ -21,8 +21,8 @@ def cleaned_between(first: Column) -> Column:
 
 
 def cleaned_between_files(first: Column) -> Column:
-    """The same of offsets that lie in no file: how far the one before went, nobody tells."""
-    passed: Column = within_reach(first, F.coalesce("cleaner_checkpoint", "cleaned_below"))
+    """The same of offsets that lie in no file."""
+    passed: Column = within_reach(first, F.col("files_cleaned_below"))
     return (F.col("cleaning") == CLEANED) & passed
 
 

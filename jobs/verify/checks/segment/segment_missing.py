@@ -7,7 +7,10 @@ Why it is wrong: segments follow one another without gaps (LocalLog.roll), so a 
 records is not in the dump.
 
 When it is legal: retention or the cleaner removed the segment while the dump was copied; the
-cleaner removed the end of the previous segment.
+cleaner removed the end of the previous segment. The cleaner lists a partition in its checkpoint
+when it has passed. If the checkpoint does not list it, the cleaner of another broker may have
+passed, from which this one fetched (inconclusive), unless the dump has all brokers of the cluster,
+all stopped cleanly, and none lists it: then only a broker that gave its replica away may have.
 
 Evidence: the last batch before and the first batch after.
 """
@@ -18,6 +21,7 @@ from jobs.verify.check import WARNING, Check, Proof, text
 from jobs.verify.conditions.cleaned import cleaned_between_files
 from jobs.verify.verdict import CLEANED_RANGE, CONFIG_UNKNOWN, explained, inconclusive, suspect
 from schemas.dump_partition import CLEANED
+from schemas.topics import TXN_LOG_TOPIC
 
 CHECK = Check(
     code="segment_missing",
@@ -27,7 +31,10 @@ CHECK = Check(
     fires=lambda: F.col("discontinuity") == "segment_missing",
     excuses=(
         explained(CLEANED_RANGE, lambda: cleaned_between_files(F.col("offset_first"))),
-        inconclusive(CLEANED_RANGE, lambda: F.col("cleaning") == CLEANED),
+        inconclusive(
+            CLEANED_RANGE, lambda: (F.col("cleaning") == CLEANED) & ~F.col("passed_by_none")
+        ),
+        suspect(CLEANED_RANGE, lambda: F.col("cleaning") == CLEANED),
         suspect(CONFIG_UNKNOWN),
     ),
     expected=lambda: text("a segment that begins at offset {offset_first}"),
@@ -38,7 +45,11 @@ CHECK = Check(
     ),
     message=lambda: text(
         "Offsets {offset_first} to {offset_last} are in no segment. A file is missing from the "
-        "dump, or retention removed it during the copy."
+        "dump, or {what}.",
+        what=F.when(
+            F.col("topic") == TXN_LOG_TOPIC,
+            "a cleaner took them. Decisions of the coordinators in it are not known",
+        ).otherwise("retention removed it during the copy"),
     ),
     remedy=lambda: F.lit("Copy the partition again, and exclude nothing from its folder."),
 )
