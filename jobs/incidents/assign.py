@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.incidents.causes import KINDS, NO_INCIDENT, Findings, incidents, kinds
@@ -190,6 +190,10 @@ def summed(rows: DataFrame) -> DataFrame:
     place = F.struct(*PLACE, "offset_first", "producer_id", "producer_epoch")
     first = F.col("first")
     violated = F.col("verdict") == VIOLATION
+
+    def dated(turn: Column) -> Column:
+        return F.when(F.col("at").isNotNull(), F.struct("at", turn, place))
+
     return (
         rows.filter(F.col("incident").isNotNull())
         .groupBy("incident", "kind")
@@ -211,7 +215,8 @@ def summed(rows: DataFrame) -> DataFrame:
             F.collect_set("label").alias("labels"),
             F.min("at").alias("first_ms"),
             F.max("at").alias("last_ms"),
-            F.min_by(F.when(violated, place), "at").alias("first"),
-            F.max_by(F.when(violated, place), "at").alias("last"),
+            # Of several at one moment one that is proven.
+            F.min_by(place, dated(~violated)).alias("first"),
+            F.max_by(place, dated(violated)).alias("last"),
         )
     )

@@ -11,11 +11,13 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, Row, Window
 from pyspark.sql import functions as F
 
+from jobs.incidents.evidence import UNCLEAN
 from jobs.incidents.lineage import InputRead
 from jobs.spark.joins import small
 from jobs.spark.local import local_frame
 from schemas.coordinator_states import EMPTY
 from schemas.incident import INCIDENT_EVENT
+from schemas.topics import TXN_LOG_TOPIC
 
 # How far around what is affected events of brokers and producers belong to the picture, ms.
 AROUND_MS = 600_000
@@ -171,7 +173,11 @@ def _restarted(placed: DataFrame, spans: DataFrame, txn_log_records: DataFrame) 
 
 
 def _changed(placed: DataFrame, spans: DataFrame, changes: DataFrame) -> DataFrame:
-    """Changes of brokers, and of leaders of partitions concerned, as the controller wrote them."""
+    """Changes of brokers, and of leaders of partitions concerned, as the controller wrote them.
+
+    And of a partition of `__transaction_state` that a broker led that was not in sync: decisions
+    are lost with what it lacks, whatever partitions they concerned.
+    """
     window = small(spans.select("incident", "first_ms", "last_ms"))
     dated = changes.filter(F.col("event") != "topic").drop("name").crossJoin(window)
     near = dated.filter(_around(F.col("at_ms")))
@@ -182,8 +188,9 @@ def _changed(placed: DataFrame, spans: DataFrame, changes: DataFrame) -> DataFra
     places = placed.select("incident", "topic", "partition", F.lit(True).alias("mine")).distinct()
     found = named.join(small(places), on=["incident", "topic", "partition"], how="left")
     of_brokers = F.col("topic_id").isNull()
+    cut = (F.col("topic") == TXN_LOG_TOPIC) & (F.col("event") == UNCLEAN)
     return _rows(
-        found.filter(of_brokers | F.col("mine")),
+        found.filter(of_brokers | F.col("mine") | cut),
         F.col("event"),
         F.col("at_ms"),
         broker=F.col("broker"),

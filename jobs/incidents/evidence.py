@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jobs.model.moment import moment
+from schemas.topics import TXN_LOG_TOPIC
 
 UNCLEAN, FENCED, NO_LEADER = "leader_elected_uncleanly", "broker_fenced", "no_leader"
 # Elections and fencing are about as old as what they led to, ms.
@@ -16,15 +17,17 @@ def evidence(kind: str, events: Sequence[Event]) -> str | None:
 
     `events`: rows of INCIDENT_EVENT of the incident, by time.
     """
-    if kind == "unclean_election":
-        return _unclean([one for one in events if one["event"] == UNCLEAN])
+    if kind in ("unclean_election", "coordinator_lost_state"):
+        of_decisions = kind == "coordinator_lost_state"
+        elected = [one for one in events if one["event"] == UNCLEAN]
+        return _unclean([e for e in elected if (e["topic"] == TXN_LOG_TOPIC) == of_decisions])
     if kind == "skipped_markers":
         return _without_leader(events)
     return None
 
 
 def _unclean(elections: Sequence[Event]) -> str | None:
-    """A leader that was not in sync, of a partition concerned."""
+    """The first leader that was not in sync."""
     if not elections:
         return None
     first = elections[0]

@@ -5,9 +5,10 @@ whose coordinator epoch went back; markers without a Prepare record, or with bot
 Prepare record that is never completed; copies of the coordinator's log that differ; transactions
 that hang, of a producer whose earlier ones a coordinator committed, without a decision in its log.
 
-Why: the coordinator's log was truncated or compacted wrongly, or a coordinator went on after it had
-lost its partition. A broker that comes back with an empty disk makes the partition anew, at offset
-0: transactional ids get new producer ids, and nobody ends what the old ones had begun.
+Why: the coordinator's log was truncated or compacted wrongly, as by an unclean leader election of
+its partition, or a coordinator went on after it had lost its partition. A broker that comes back
+with an empty disk makes the partition anew, at offset 0: transactional ids get new producer ids,
+and nobody ends what the old ones had begun.
 
 Evidence: the two records of the id, or the marker and the place where its decision should be.
 
