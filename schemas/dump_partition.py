@@ -61,6 +61,7 @@ DUMP_PARTITION = table(
          "and of the next; null: it may have anywhere"),
     integer("incarnation", "tells topics of one name apart; 0 where the dump knows one only"),
     boolean("of_deleted_topic", "by __cluster_metadata another topic has this name now"),
+    boolean("every_replica", "the dump has a copy of each replica that __cluster_metadata assigns"),
     string("created_id", "by __cluster_metadata the id of the only topic of this name; null: "
            "unknown, deleted, or there were several"),
 )  # fmt: skip

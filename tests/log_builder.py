@@ -117,6 +117,7 @@ Options of a case, all optional
     created: once         the topic is in __cluster_metadata, and its folders tell its id; again: it
             was created before, with another id; unknown: the folders tell one that is not there;
             deleted: that is also deleted there
+    assigned: list of brokers that the partition is assigned to there; with policy or created
     beside: the lines of a further partition of the topic, 1, on the same broker; with created
     beside_base: 5        that partition begins with this offset
     topic: __consumer_offsets     place it in an internal topic; __cluster_metadata: broker bare
@@ -193,7 +194,7 @@ OPTIONS = {
     "topic",
     "copied_at", "copied_until", "alone", "copy", "output", "replica", "policy",
     "partitions", "before", "told", "whole", "dump", "fetched_from", "created", "beside",
-    "beside_base",
+    "beside_base", "assigned",
 }  # fmt: skip
 VERBS = {
     "data", "txn", "plain", "offsets", "ids", "metadata", "commit", "abort", "v0", "v1", "skip",
@@ -1136,6 +1137,9 @@ class DumpWriter:
         if created == "again":
             metadata.create_topic(case.topic, case.given.get("policy"), number=1)
         metadata.create_topic(case.topic, case.given.get("policy"))
+        if "assigned" in case.given:
+            brokers = [BROKERS[one] for one in case.given["assigned"]]
+            metadata.assign(case.topic, case.partition, brokers)
         if created == "deleted":
             metadata.delete_topic(case.topic)
 

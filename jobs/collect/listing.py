@@ -1,5 +1,6 @@
 """The listing of a dump as small DataFrames, for the joins of the later stages."""
 
+from collections import defaultdict
 from dataclasses import asdict
 
 from pyspark.sql import DataFrame, SparkSession
@@ -27,10 +28,13 @@ def _static_row(
     cluster: Cluster,
     present: set[Broker],
     lacking: set[tuple[str, int]],
+    holders: set[int | None],
 ) -> tuple[object, ...]:
     alone = cluster.registered == {partition.broker}
-    every = present == {(one, partition.cluster_id) for one in cluster.registered}
     is_current, is_deleted = _has_leader(partition, cluster)
+    here = is_current and (partition.topic, partition.partition) not in lacking
+    every = present == {(one, partition.cluster_id) for one in cluster.registered}
+    assigned = cluster.replicas.get(partition.topic, {}).get(partition.partition, frozenset())
     once = partition.topic in cluster.created_once
     bases = [segment.base_offset for segment in partition.segments]
     return (
@@ -68,13 +72,14 @@ def _static_row(
         partition.topic in cluster.compacted,
         alone,
         alone and len(present) == 1,
-        every and is_current and (partition.topic, partition.partition) not in lacking,
+        every and here,
         cluster.registered_up_to_ms,
         partition.topic in cluster.never_deleted,
         partition.copied_until_ms,
         one_moment_from(partition),
         partition.incarnation,
         is_deleted,
+        here and bool(assigned) and assigned <= holders,
         cluster.topic_ids.get(partition.topic) if once else None,
     )
 
@@ -101,9 +106,16 @@ def partitions_table(spark: SparkSession, dump: Dump, clusters: Clusters) -> Dat
     # Of these a broker of the dump has a copy that is not there: it may be the leader's.
     missing = not_there(dump, clusters)
     lacking = {(one.topic, one.partition) for one in missing} | dump.unread
+    holders: dict[tuple[str | None, str, int], set[int | None]] = defaultdict(set)
+    for one in dump.partitions:
+        holders[one.cluster_id, one.topic, one.partition].add(one.broker)
     rows = [
-        _static_row(one, clusters.of(one.cluster_id), present, lacking) for one in dump.partitions
-    ]
+        _static_row(
+            one, clusters.of(one.cluster_id), present, lacking,
+            holders[one.cluster_id, one.topic, one.partition],
+        )
+        for one in dump.partitions
+    ]  # fmt: skip
     return local_frame(spark, rows, DUMP_PARTITION)
 
 

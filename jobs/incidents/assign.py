@@ -21,8 +21,10 @@ from jobs.incidents.signature import (
     DIVERGED,
     DIVERGED_ALIKE,
     DIVERGED_CLEANED,
+    ENDS_BELOW,
     FORGOTTEN,
     HANGING,
+    IN_NONE,
     LOST,
     MISSING_MARKER,
 )
@@ -30,6 +32,7 @@ from jobs.model.found import (
     AFTER_THE_END,
     ALL_ABORTED,
     DECIDED_COMMIT,
+    IN_NO_REPLICA,
     LACK_THE_VALUE,
     LACK_THEIR_MARKER,
     NO_DATA,
@@ -81,11 +84,13 @@ def _rows(findings: DataFrame) -> DataFrame:
     )
     alike = (F.col("code") == DIVERGED) & F.col("found").rlike(ONE_LEADER_EPOCH)
     forgotten = (F.col("code") == HANGING) & F.col("found").contains(THOUGH_COMMITTED)
+    in_none = (F.col("code") == ENDS_BELOW) & F.col("found").contains(IN_NO_REPLICA)
     label = (
         F.when(lost, LOST)
         .when(cleaned, DIVERGED_CLEANED)
         .when(alike, DIVERGED_ALIKE)
         .when(forgotten, FORGOTTEN)
+        .when(in_none, IN_NONE)
         .otherwise(F.col("code"))
     )
     prepare = F.get(F.filter("evidence", lambda proof: proof["role"] == PREPARE), 0)
@@ -204,7 +209,7 @@ def summed(rows: DataFrame) -> DataFrame:
                 F.collect_set(F.when(violated, F.col("key.code"))),
                 F.collect_set(
                     F.when(violated & F.col("came_late"), F.lit(CAME_LATE)).when(
-                        violated & (F.col("label") == FORGOTTEN), F.lit(FORGOTTEN)
+                        violated & F.col("label").isin(FORGOTTEN, IN_NONE), F.col("label")
                     )
                 ),
             ).alias("codes"),

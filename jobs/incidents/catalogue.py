@@ -9,9 +9,9 @@ from jobs.incidents.signature import Signature
 PACKAGE = "jobs.incidents.signatures"
 # The first that explains a finding takes it: what breaks the bytes breaks everything above.
 ORDER = (
-    "damaged_disk", "two_clusters", "unclean_election", "changed_marker", "skipped_markers",
-    "operator_abort", "late_write", "shared_producer_id", "zombie_write", "coordinator_lost_state",
-    "expired_state", "offset_commits", "stale_replica",
+    "damaged_disk", "two_clusters", "lost_in_all_replicas", "unclean_election", "changed_marker",
+    "skipped_markers", "operator_abort", "late_write", "shared_producer_id", "zombie_write",
+    "coordinator_lost_state", "expired_state", "offset_commits", "stale_replica",
 )  # fmt: skip
 
 

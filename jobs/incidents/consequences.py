@@ -11,7 +11,7 @@ from jobs.incidents.known import Known, shaped
 from jobs.incidents.lost import lost
 from jobs.incidents.misdecided import misdecided
 from jobs.incidents.ranges import contiguous
-from jobs.incidents.signature import BLOCKED, DIVERGED, FORGOTTEN, LOST
+from jobs.incidents.signature import BLOCKED, DIVERGED, FORGOTTEN, IN_NONE, LOST
 from jobs.model.ending import NAMES, UNENDED, ending, older_epoch
 from jobs.model.owners import with_coordinator
 from jobs.spark.joins import small
@@ -38,6 +38,8 @@ def consequences(
         frames += misdecided(mine, known.decisions, known, kept)
     if not CUT.isdisjoint(labels):
         frames += lost(mine, known, kept)
+    if IN_NONE in labels:
+        frames.append(_in_none(mine))
     if TWICE in labels:
         frames.append(_twice(mine))
     if not WENT_BACK.isdisjoint(labels):
@@ -155,6 +157,13 @@ def _records_behind(rows: DataFrame, known: Known) -> DataFrame:
         row.partition_index: Between(row.foremost, row.end, transactional=True) for row in asked
     }
     return known.between(ranges).groupBy("partition_index").agg(F.sum("records").alias("records"))
+
+
+def _in_none(placed: DataFrame) -> DataFrame:
+    """Offsets of records that were replicated, and that no replica has; nothing tells how many."""
+    rows = placed.filter((F.col("label") == IN_NONE) & (F.col("verdict") == VIOLATION))
+    ranges = contiguous(_offsets(rows), RANGES_OF)
+    return shaped(ranges, F.lit("replicated_records_lost"), provable=F.lit(False))
 
 
 def _twice(placed: DataFrame) -> DataFrame:

@@ -26,7 +26,7 @@ from udfs.arrow.written import Since, written_since
 # Consequences that a reader takes over into what it writes.
 TAKEN_OVER = (
     "aborted_records_visible", "committed_records_invisible", "records_lost",
-    "plain_records_lost", "records_stored_twice",
+    "plain_records_lost", "replicated_records_lost", "records_stored_twice",
 )  # fmt: skip
 SUSPECT, CLEAN = "suspect", "clean"
 # Applications in a row; a cycle ends by itself, since what is suspect only begins earlier.

@@ -28,8 +28,11 @@ LOST = f"{MISSING_MARKER}/lost"
 # A finding of hanging_transaction whose producer the coordinator's log has lost.
 HANGING = "hanging_transaction"
 FORGOTTEN = f"{HANGING}/forgotten"
+# A log that ends below its high watermark; and one whose offsets between no replica has.
+ENDS_BELOW = "hw_beyond_log_end"
+IN_NONE = f"{ENDS_BELOW}/in_none"
 # A finding with such a label has the code of its check, too.
-PARTS = {MISSING_MARKER: LOST, HANGING: FORGOTTEN}
+PARTS = {MISSING_MARKER: LOST, HANGING: FORGOTTEN, ENDS_BELOW: IN_NONE}
 DIVERGED = "replica_divergence"
 # A finding of that check where one copy was offline while the cleaner passed the other.
 DIVERGED_CLEANED = f"{DIVERGED}/cleaned"
@@ -53,7 +56,7 @@ class Traits(Protocol):
     """What a rule may ask of a finding; every answer is a NumPy boolean, or an array of them."""
 
     def one_of(self, *codes: str) -> Any:
-        """Whether the finding has one of the codes; LOST and FORGOTTEN are codes, too.
+        """Whether the finding has one of the codes; LOST, FORGOTTEN and IN_NONE are codes, too.
 
         DIVERGED_CLEANED and DIVERGED_ALIKE are codes of their own: such a finding has not the
         code DIVERGED.

@@ -10,6 +10,7 @@ MOST_TOPICS = 5
 CONSEQUENCES = {
     "records_lost": "records of committed transactions are lost",
     "plain_records_lost": "records that were written outside of transactions are lost",
+    "replicated_records_lost": "replicated records are in no replica",
     "aborted_records_visible": "aborted records are delivered to read_committed consumers",
     "committed_records_invisible": "committed records are not delivered",
     "records_blocked": "offsets wait behind the last stable offset",

@@ -164,6 +164,7 @@ def _dated(rows: DataFrame) -> DataFrame:
             "never_compacted": F.col("never_compacted") & _is_later("metadata_up_to_ms", written),
             "created_once": F.col("created_once") & _is_later("metadata_up_to_ms", written),
             "never_deleted": F.col("never_deleted") & surely(behind_copy),
+            "every_replica": F.col("every_replica") & _is_later("metadata_up_to_ms", written),
             "alone_in_cluster": F.col("alone_in_cluster") & brokers,
             "single_broker": F.col("single_broker") & brokers,
             "every_broker": F.col("every_broker") & leader,
@@ -283,7 +284,9 @@ def _extent(clock_tolerance: int) -> list[Column]:
     complete_up_to_ms: the moment of a broker's clock up to which it is complete, ms. outlasted:
     another copy of the partition goes on after the end of this one, or the topic is deleted and
     another one has its name. furthest: none of its topic in the cluster does, texts included:
-    consumers read the leader's copy, or one like it. of_leader: see `reaches_copying`.
+    consumers read the leader's copy, or one like it. of_leader: see `reaches_copying`. nowhere_from
+    and nowhere_last: offsets below the high watermark of this copy that no replica has, all of them
+    copied after a clean stop; null for none, or where a replica is not in the dump.
     """
     alone = F.col("alone_in_cluster")
     by_broker = Window.partitionBy("cluster_id", "broker")
@@ -312,12 +315,17 @@ def _extent(clock_tolerance: int) -> list[Column]:
         F.when(stopped, F.max(F.when(stopped, F.col("broker_timestamp"))).over(by_broker)),
         before_set_back(while_running, tolerance),
     )
+    # The checkpoint of a broker that stopped is not older than its log.
+    whole = F.min(F.col("every_replica") & F.col("clean_shutdown")).over(copies)
+    nowhere = whole & (F.col("checkpoint_high_watermark") > longest_of_all)
     of_leader = reaches_copying(alone, surely(F.col("fetched")), counts)
     return [
         complete_up_to.alias("complete_up_to_ms"),
         outlasted.alias("outlasted"),
         (~_outlasted(Window.partitionBy(*of_name)) & ~F.col("of_deleted_topic")).alias("furthest"),
         of_leader.alias("of_leader"),
+        F.when(nowhere, longest_of_all).alias("nowhere_from"),
+        F.when(nowhere, F.col("checkpoint_high_watermark") - 1).alias("nowhere_last"),
     ]
 
 

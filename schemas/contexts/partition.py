@@ -6,5 +6,5 @@ COLUMNS = """
     bigint, byte_length bigint, producer_id bigint, producer_epoch int, transactional_id string,
     broker int, topic string, partition int, checkpoint_high_watermark bigint,
     checkpoint_log_start bigint, checkpoint_recovery_point bigint, clean_shutdown boolean,
-    log_start_offset bigint
+    log_start_offset bigint, lacking_from bigint, nowhere_last bigint
 """

@@ -24,7 +24,7 @@ from jobs.incidents.assign import PLACE, VIOLATION, assign, with_moments
 from jobs.incidents.causes import KINDS
 from jobs.incidents.incidents import BY_NAME
 from jobs.incidents.moments import moments
-from jobs.incidents.signature import UNEXPLAINED
+from jobs.incidents.signature import IN_NONE, UNEXPLAINED
 
 # What a finding at one of its places has in `assign` and in the table `violation` alike.
 IDENTITY = (
@@ -138,7 +138,9 @@ def _told(rows: list[dict[str, Any]]) -> Iterator[Incident]:
     for number in sorted({row["incident"] for row in rows} - {None}):
         mine = [row for row in rows if row["incident"] == number]
         kind = mine[0]["kind"]
-        violated = {row["key"]["code"] for row in mine if row["verdict"] == VIOLATION}
+        violating = [row for row in mine if row["verdict"] == VIOLATION]
+        violated = {row["key"]["code"] for row in violating}
+        violated |= {row["label"] for row in violating if row["label"] == IN_NONE}
         explained = kind != UNEXPLAINED
         yield {
             "kind": kind,

@@ -13,6 +13,7 @@ from jobs.incidents.signature import (
     DIVERGED_ALIKE,
     DIVERGED_CLEANED,
     FORGOTTEN,
+    IN_NONE,
     LOST,
     MISSING_MARKER,
     PROVEN,
@@ -21,6 +22,7 @@ from jobs.model.incident import CONSEQUENCES
 from jobs.verify.catalogue import CHECKS
 
 CODES = {check.code for check in CHECKS}
+LABELS = {LOST, FORGOTTEN, IN_NONE, DIVERGED_CLEANED, DIVERGED_ALIKE}
 HANGS, TORN, DIVERGED = "hanging_transaction", "torn_transaction", "replica_divergence"
 # What no case has in `cases/*.yaml`, where all others are real logs.
 TWINS = [
@@ -57,10 +59,8 @@ def test_signatures_name_checks_and_consequences_that_exist() -> None:
         for value in vars(module).values():
             names = isinstance(value, tuple) and all(isinstance(one, str) for one in value)
             if names and not set(value) <= set(CONSEQUENCES):
-                assert set(value) - {LOST, FORGOTTEN, DIVERGED_CLEANED, DIVERGED_ALIKE} <= CODES, (
-                    signature.name
-                )
-        assert set(signature.proven_by) <= CODES | {LOST, FORGOTTEN, CAME_LATE}
+                assert set(value) - LABELS <= CODES, signature.name
+        assert set(signature.proven_by) <= CODES | LABELS | {CAME_LATE}
         assert {one for step in signature.steps for one in step.of} <= set(CONSEQUENCES)
 
 

@@ -100,7 +100,11 @@ def segment_context(splits: DataFrame, partition_info: DataFrame, files: DataFra
 
 
 def partition_context(partition_info: DataFrame) -> Context:
-    """One row is a partition on a broker: the range of its log beside the checkpoint files."""
+    """One row is a partition on a broker: the range of its log beside the checkpoint files.
+
+    lacking_from: the first offset below the high watermark that no replica has (nowhere_from of
+    partition_info), where that is known; else the log end offset of this copy.
+    """
 
     def regular():  # type: ignore[no-untyped-def]
         mark, start = F.col("checkpoint_high_watermark"), F.col("checkpoint_log_start")
@@ -117,6 +121,7 @@ def partition_context(partition_info: DataFrame) -> Context:
             "*",
             F.col("last_offset_seen").alias("offset_first"),
             F.lit(None).cast("long").alias("offset_last"),
+            F.coalesce("nowhere_from", "last_offset_seen").alias("lacking_from"),
             F.lit(None).cast("string").alias("file"),
             F.lit(None).cast("long").alias("byte_position"),
             F.lit(None).cast("long").alias("byte_length"),
