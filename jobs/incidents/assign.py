@@ -18,6 +18,7 @@ from jobs.incidents.causes import KINDS, NO_INCIDENT, Findings, incidents, kinds
 from jobs.incidents.moments import BY_EPOCH, BY_RECORD, BY_START, KEYS
 from jobs.incidents.signature import (
     CAME_LATE,
+    DECISION_LOST,
     DIVERGED,
     DIVERGED_ALIKE,
     DIVERGED_CLEANED,
@@ -27,6 +28,7 @@ from jobs.incidents.signature import (
     IN_NONE,
     LOST,
     MISSING_MARKER,
+    UNDECIDED_MARKER,
 )
 from jobs.model.found import (
     AFTER_THE_END,
@@ -85,12 +87,14 @@ def _rows(findings: DataFrame) -> DataFrame:
     alike = (F.col("code") == DIVERGED) & F.col("found").rlike(ONE_LEADER_EPOCH)
     forgotten = (F.col("code") == HANGING) & F.col("found").contains(THOUGH_COMMITTED)
     in_none = (F.col("code") == ENDS_BELOW) & F.col("found").contains(IN_NO_REPLICA)
+    lost_decision = (F.col("code") == UNDECIDED_MARKER) & (F.col("verdict") == VIOLATION)
     label = (
         F.when(lost, LOST)
         .when(cleaned, DIVERGED_CLEANED)
         .when(alike, DIVERGED_ALIKE)
         .when(forgotten, FORGOTTEN)
         .when(in_none, IN_NONE)
+        .when(lost_decision, DECISION_LOST)
         .otherwise(F.col("code"))
     )
     prepare = F.get(F.filter("evidence", lambda proof: proof["role"] == PREPARE), 0)

@@ -31,8 +31,13 @@ FORGOTTEN = f"{HANGING}/forgotten"
 # A log that ends below its high watermark; and one whose offsets between no replica has.
 ENDS_BELOW = "hw_beyond_log_end"
 IN_NONE = f"{ENDS_BELOW}/in_none"
+# A marker whose decision the coordinator's log does not have; and one that is proven.
+UNDECIDED_MARKER = "marker_without_prepare"
+DECISION_LOST = f"{UNDECIDED_MARKER}/proven"
 # A finding with such a label has the code of its check, too.
-PARTS = {MISSING_MARKER: LOST, HANGING: FORGOTTEN, ENDS_BELOW: IN_NONE}
+PARTS = {
+    MISSING_MARKER: LOST, HANGING: FORGOTTEN, ENDS_BELOW: IN_NONE, UNDECIDED_MARKER: DECISION_LOST,
+}  # fmt: skip
 DIVERGED = "replica_divergence"
 # A finding of that check where one copy was offline while the cleaner passed the other.
 DIVERGED_CLEANED = f"{DIVERGED}/cleaned"
@@ -48,15 +53,13 @@ UNLISTED = ("data_in_unlisted_partition", "offset_commit_unlisted")
 LACKS_ENTRY, EXTRA_ENTRY = "txnindex_missing_entry", "txnindex_extra_entry"
 INDEXED_OUTCOME = (LACKS_ENTRY, EXTRA_ENTRY)
 UNLISTED_MARKER = "marker_in_unlisted_partition"
-# A marker whose decision the coordinator's log does not have.
-UNDECIDED_MARKER = "marker_without_prepare"
 
 
 class Traits(Protocol):
     """What a rule may ask of a finding; every answer is a NumPy boolean, or an array of them."""
 
     def one_of(self, *codes: str) -> Any:
-        """Whether the finding has one of the codes; LOST, FORGOTTEN and IN_NONE are codes, too.
+        """Whether the finding has one of the codes; those of PARTS are codes, too.
 
         DIVERGED_CLEANED and DIVERGED_ALIKE are codes of their own: such a finding has not the
         code DIVERGED.

@@ -10,6 +10,7 @@ from jobs.incidents.catalogue import SIGNATURES, manual
 from jobs.incidents.signature import (
     CAME_LATE,
     CONSISTENT,
+    DECISION_LOST,
     DIVERGED_ALIKE,
     DIVERGED_CLEANED,
     FORGOTTEN,
@@ -22,7 +23,7 @@ from jobs.model.incident import CONSEQUENCES
 from jobs.verify.catalogue import CHECKS
 
 CODES = {check.code for check in CHECKS}
-LABELS = {LOST, FORGOTTEN, IN_NONE, DIVERGED_CLEANED, DIVERGED_ALIKE}
+LABELS = {DECISION_LOST, LOST, FORGOTTEN, IN_NONE, DIVERGED_CLEANED, DIVERGED_ALIKE}
 HANGS, TORN, DIVERGED = "hanging_transaction", "torn_transaction", "replica_divergence"
 # What no case has in `cases/*.yaml`, where all others are real logs.
 TWINS = [

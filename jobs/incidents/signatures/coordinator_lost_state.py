@@ -22,6 +22,7 @@ Known bug: KAFKA-16352, KAFKA-19999, KAFKA-9777 for decisions that are never com
 
 from jobs.incidents.offset_steps import abort_offsets, of_clients
 from jobs.incidents.signature import (
+    DECISION_LOST,
     FORGOTTEN,
     UNDECIDED_MARKER,
     UNLISTED,
@@ -48,6 +49,12 @@ STATE = (
 # Of a producer that the log has lost.
 FOLLOWS = ("pending_offsets_stuck", "lso_stuck")
 
+# What the records before and behind the lost ones make of the data of such a producer.
+OF_LOST_DECISION = (
+    "late_write_after_marker", "epoch_bump_inside_open_txn", "marker_stale", "hanging_transaction",
+    "pending_offsets_stuck", "lso_stuck", "open_transaction_overdue", *UNLISTED,
+)  # fmt: skip
+
 DIFFERENT_COPIES = "txnlog_replica_divergence"
 
 # The transactions that no coordinator ends: their outcome was lost with the log.
@@ -71,6 +78,7 @@ SIGNATURE = Signature(
     why="The coordinator's log contradicts itself, or the markers in the partitions.",
     explains=lambda finding: (
         finding.one_of(*STATE, FORGOTTEN)
+        | (finding.one_of(*OF_LOST_DECISION) & finding.of_producer(DECISION_LOST))
         | (finding.one_of(*FOLLOWS) & finding.of_producer(FORGOTTEN))
         | (finding.one_of(*UNLISTED) & of_both(finding, UNLISTED_MARKER, UNDECIDED_MARKER))
     ),

@@ -12,8 +12,8 @@ not list the partition.
 
 Look-alikes: a slow producer: its coordinator lists the partition. Skipped markers: the coordinator
 completed that transaction, and its Prepare record lists the partition. A coordinator that lost its
-state: it sent a marker to the partition that its records do not list, or it committed transactions
-of a producer about which its log, whole from the beginning, has no decision.
+state: it sent a marker to the partition that its records do not list, or its log lacks a decision
+of the producer whose marker is there, or, whole from the beginning, any decision about it.
 
 Known bug: KAFKA-12671, KAFKA-15449. Brokers of 3.6 and newer verify partitions; 4.0 ends every
 transaction with a new epoch (KIP-890). It still happens with
@@ -26,6 +26,7 @@ from jobs.incidents.offset_steps import abort_offsets, of_clients
 from jobs.incidents.signature import (
     CAME_LATE,
     CLEANED_DATA,
+    DECISION_LOST,
     FORGOTTEN,
     MISSING_MARKER,
     MOMENT,
@@ -57,7 +58,7 @@ def _explains(finding: Traits) -> Any:
     )
     had_marker = finding.of_producer(MISSING_MARKER) | of_both(finding, CLEANED_DATA)
     ended = finding.one_of(*UNLISTED) & of_both(finding, UNLISTED_MARKER, UNDECIDED_MARKER)
-    return late & ~had_marker & ~ended
+    return late & ~had_marker & ~ended & ~finding.of_producer(DECISION_LOST)
 
 
 SIGNATURE = Signature(
