@@ -985,6 +985,8 @@ class CoordinatorLog:
 
     def __init__(self, alone: dict[int, int]) -> None:
         self._records: list[StateRecord] = []
+        self._known: set[str] = set()
+        self._identities: dict[tuple[int, str], str] = {}
         self._alone = alone
         count = COORDINATOR_PARTITIONS + len(alone)
         # The hash multiplies by 31: modulo that, only the last letter of an id would count.
@@ -998,12 +1000,15 @@ class CoordinatorLog:
 
     def identity(self, case: Case, name: str) -> str:
         """The id of a case, with a tail that brings it to the right partition."""
+        known = self._identities.get((case.pid_base, name))
+        if known is not None:
+            return known
         # Among hundreds of partitions a thousand tails may all miss one; 2^16 differ.
         for number in range(1 << 16):
             tail = f".{number * 40503 % 65536:04x}" if number else ""
             identity = f"{case.code}.{case.number}.{name}{tail}"
             if self._belongs(case, txn_writer.partition_for(identity, self.partitions)):
-                return identity
+                return self._identities.setdefault((case.pid_base, name), identity)
         raise NotationError(f"{case.name}: no id {name} for its partition")
 
     def add(self, case: Case, text: str) -> None:
@@ -1013,7 +1018,7 @@ class CoordinatorLog:
         identity = self.identity(case, line.text_of("id", "id") or "")
         moment = line.moment("at")
         at = T0 if moment is None else moment
-        known = any(record.identity == identity for record in self._records)
+        known = identity in self._known
         leader, skip = line.number("leader"), line.number("skip")
         stored = line.hexadecimal("stored")
         partition = txn_writer.partition_for(identity, self.partitions)
@@ -1035,6 +1040,7 @@ class CoordinatorLog:
         )  # fmt: skip
         again, every = line.number("again"), line.number("every") * 1000
         line.end()
+        self._known.add(identity)
         self._records += [one._replace(at=at + i * every) for i in range(again + 1)]
 
     def _value(self, case: Case, line: Line, state: str, at: int) -> bytes:
