@@ -315,7 +315,7 @@ RETAINED_RECORDS_TYPE = table(
 
 SIDE_FAULT_TYPE = table(
     string("side_kind", "file kind of schemas/dump_file.py"),
-    string("fault", "leader_epoch, or how an entry fails: udfs/wire/side_files/index_rules.py"),
+    string("fault", "how an entry fails: udfs/wire/side_files/index_rules.py and leader_epochs.py"),
     integer("side_file_index", "the side file: row of dump_file, numbered by collect"),
     integer("ordinal", "number of its entry, from 0"),
     long("entry_position", "byte position of the entry; null for a checkpoint"),

@@ -846,14 +846,20 @@ def entries_of(folder: Path) -> tuple[list[Entry], Copy]:
     return entries, copy
 
 
-@lru_cache(KEPT_COPIES)
+@cache
+def producers_of(folder: Path) -> frozenset[int]:
+    """The producer ids of all records of a copy; kept of all copies, a number for each id."""
+    return frozenset(one.state.producer for one in entries_of(folder)[0] if one.state)
+
+
+@cache
 def reach_of(folder: Path) -> tuple[int, int]:
     """The newest leader epoch of a copy of `__transaction_state-N`, and the offset of its end."""
     entries, copy = entries_of(folder)
     return max((one.leader for one in entries), default=-1), copy.end
 
 
-@lru_cache(KEPT_COPIES)
+@cache
 def first_of_later(folder: Path, leader: int) -> int:
     """The first offset that a copy has of a leader later than one, else none that a log has."""
     later = (e.offset for e in entries_of(folder)[0] if e.leader > leader and e.readable)
@@ -1007,11 +1013,7 @@ class Dump:
 
     def logs_of_producer(self, producer: int) -> list[Path]:
         """Copies of the partitions whose records name a producer, if any does, else of all."""
-        names = {
-            one.name
-            for one in self.txn_logs
-            if any(e.state and e.state.producer == producer for e in entries_of(one)[0])
-        }
+        names = {one.name for one in self.txn_logs if producer in producers_of(one)}
         return [one for one in self.txn_logs if one.name in names or not names]
 
     def newest(self, transactional_id: str) -> Entry | None:
@@ -1604,7 +1606,10 @@ def mark_below_start(case: Case) -> bool | None:
 
 
 def leader_epoch_differs(case: Case) -> bool | None:
-    """The batch has another leader epoch than the leader-epoch-checkpoint has for its offset."""
+    """The batch has another leader epoch than the leader-epoch-checkpoint has for its offset.
+
+    Or its entries do not rise, or the log begins behind the first of them.
+    """
     text = next(one for one in case.proofs if not is_log(one.file))
     batch = next((one.batch for one in case.proofs if is_log(one.file)), None)
     lines = [line.split() for line in text.path.read_text("utf-8", "replace").splitlines()[2:]]
@@ -1613,7 +1618,8 @@ def leader_epoch_differs(case: Case) -> bool | None:
     if any(b[0] <= a[0] or b[1] < a[1] for a, b in pairwise(entries)):
         return True
     if batch is None:
-        return False
+        bases = case.dump.copy(text.path.parent).bases
+        return bool(entries) and entries[0][1] < min(bases, default=0)
     of_offset = [epoch for epoch, start in entries if start <= batch.base]
     return bool(of_offset) and of_offset[-1] != batch.leader
 

@@ -9,5 +9,5 @@ COLUMNS = """
     side_position bigint, side_length bigint, producer_id bigint, producer_epoch int,
     transactional_id string, broker int, topic string, partition int, checkpoint_high_watermark
     bigint, checkpoint_recovery_point bigint, clean_shutdown boolean, stable_below bigint,
-    cleaning string
+    cleaning string, first_base bigint
 """

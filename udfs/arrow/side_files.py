@@ -178,7 +178,7 @@ def _epoch_faults(side: SideFile, split: Row, decoded: DecodedBatches) -> Iterat
         return  # reported where the file is read for its digest
     for ordinal, first, last in leader_epochs.contradictions(entries, headers):
         yield _epoch_entry(side, entries, ordinal) | {
-            "fault": "leader_epoch",
+            "fault": leader_epochs.LEADER_EPOCH,
             "leader_epoch": int(headers.partition_leader_epoch[first]),
             "batches": last - first + 1,
             "log_offset": int(headers.base_offset[first]),
@@ -217,6 +217,11 @@ def faults_alone(
     if side.kind == LEADER_EPOCHS:
         entries = leader_epochs.decode(_text(content[:MAX_EPOCHS_BYTES]))
         wrong = leader_epochs.out_of_order(entries)
-        yield from _as_rows(builder, (_epoch_entry(side, entries, one) for one in wrong))
+        rows = [_epoch_entry(side, entries, one) for one in wrong]
+        if entries.epochs.size:
+            # Where the log begins is not known here: `side_fault_context` compares.
+            first = _epoch_entry(side, entries, 0)
+            rows.append(first | {"fault": leader_epochs.LOG_BEGINS_LATER})
+        yield from _as_rows(builder, rows)
         return int(entries.epochs.size)
     return (yield from index_faults_alone(builder, _index(side, split["base_offset"]), split))

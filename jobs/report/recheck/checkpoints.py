@@ -39,7 +39,10 @@ def mark_below_start(case: Case) -> bool | None:
 
 
 def leader_epoch_differs(case: Case) -> bool | None:
-    """The batch has another leader epoch than the leader-epoch-checkpoint has for its offset."""
+    """The batch has another leader epoch than the leader-epoch-checkpoint has for its offset.
+
+    Or its entries do not rise, or the log begins behind the first of them.
+    """
     text = next(one for one in case.proofs if not is_log(one.file))
     batch = next((one.batch for one in case.proofs if is_log(one.file)), None)
     lines = [line.split() for line in text.path.read_text("utf-8", "replace").splitlines()[2:]]
@@ -48,7 +51,8 @@ def leader_epoch_differs(case: Case) -> bool | None:
     if any(b[0] <= a[0] or b[1] < a[1] for a, b in pairwise(entries)):
         return True
     if batch is None:
-        return False
+        bases = case.dump.copy(text.path.parent).bases
+        return bool(entries) and entries[0][1] < min(bases, default=0)
     of_offset = [epoch for epoch, start in entries if start <= batch.base]
     return bool(of_offset) and of_offset[-1] != batch.leader
 

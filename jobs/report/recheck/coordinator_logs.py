@@ -1,7 +1,7 @@
 """The records in a copy of a partition of `__transaction_state`, and how far it reaches."""
 
 import struct
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -44,14 +44,20 @@ def entries_of(folder: Path) -> tuple[list[Entry], Copy]:
     return entries, copy
 
 
-@lru_cache(KEPT_COPIES)
+@cache
+def producers_of(folder: Path) -> frozenset[int]:
+    """The producer ids of all records of a copy; kept of all copies, a number for each id."""
+    return frozenset(one.state.producer for one in entries_of(folder)[0] if one.state)
+
+
+@cache
 def reach_of(folder: Path) -> tuple[int, int]:
     """The newest leader epoch of a copy of `__transaction_state-N`, and the offset of its end."""
     entries, copy = entries_of(folder)
     return max((one.leader for one in entries), default=-1), copy.end
 
 
-@lru_cache(KEPT_COPIES)
+@cache
 def first_of_later(folder: Path, leader: int) -> int:
     """The first offset that a copy has of a leader later than one, else none that a log has."""
     later = (e.offset for e in entries_of(folder)[0] if e.leader > leader and e.readable)

@@ -6,7 +6,13 @@ from collections.abc import Iterator
 from functools import cache, cached_property
 from pathlib import Path
 
-from jobs.report.recheck.coordinator_logs import Entry, entries_of, first_of_later, reach_of
+from jobs.report.recheck.coordinator_logs import (
+    Entry,
+    entries_of,
+    first_of_later,
+    producers_of,
+    reach_of,
+)
 from jobs.report.recheck.copies import END_OF_OFFSETS, Copy, copy_of
 from jobs.report.recheck.internal_topics import TXN_LOG, placed
 from jobs.report.recheck.results import HoldsError, LostRecordsError, MissingError, UndecidedError
@@ -144,11 +150,7 @@ class Dump:
 
     def logs_of_producer(self, producer: int) -> list[Path]:
         """Copies of the partitions whose records name a producer, if any does, else of all."""
-        names = {
-            one.name
-            for one in self.txn_logs
-            if any(e.state and e.state.producer == producer for e in entries_of(one)[0])
-        }
+        names = {one.name for one in self.txn_logs if producer in producers_of(one)}
         return [one for one in self.txn_logs if one.name in names or not names]
 
     def newest(self, transactional_id: str) -> Entry | None:

@@ -1,12 +1,13 @@
 """Context `side_fault`: one row is an entry of a side file that contradicts the log."""
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.spark.joins import small
 from jobs.verify.conditions.settled import unsettled_index
 from jobs.verify.contexts.context import Context, with_paths
 from jobs.verify.verdict import VERSION_DEPENDENT, Excuse, suspect
+from udfs.wire.side_files.leader_epochs import LOG_BEGINS_LATER
 
 ENTRY = (
     "partition_index",
@@ -21,6 +22,20 @@ ENTRY = (
     "leader_epoch",
     "newest_epoch",
 )
+
+
+def _lacks_its_head() -> Column:
+    """Whether a log begins behind the first entry of its leader-epoch-checkpoint.
+
+    A broker that raises the log start offset moves the first entry there
+    (`LeaderEpochFileCache.truncateFromStart`). A log start that is not the base offset of the first
+    segment, and that of any log with remote storage, is in log-start-offset-checkpoint
+    (`LogManager.checkpointLogStartOffsetsInDir`). While a broker runs, the files may be of several
+    moments.
+    """
+    begins_there = F.col("has_log_start_checkpoint") & F.col("checkpoint_log_start").isNull()
+    lacks: Column = F.col("first_base") > F.col("entry_offset")
+    return lacks & begins_there & F.col("clean_shutdown")
 
 
 def side_fault_context(
@@ -40,6 +55,7 @@ def side_fault_context(
         .agg(first.alias("first"), F.sum("batches").alias("batches"))
         .select(*ENTRY, "batches", "first.*")
         .join(small(partition_info.drop("batches")), on="partition_index", how="inner")
+        .filter((F.col("fault") != LOG_BEGINS_LATER) | _lacks_its_head())
     )
 
     sizes = files.select(
@@ -54,10 +70,11 @@ def side_fault_context(
         ).join(small(sizes), on="side_file_index", how="left")
         # An index is found by its entry, a leader epoch by its first batch.
         of_index = F.col("entry_bytes").isNotNull()
+        of_head = F.col("fault") == LOG_BEGINS_LATER
         return named.select(
             "*",
             F.coalesce("log_offset", "entry_offset").alias("offset_first"),
-            F.lit(None).cast("long").alias("offset_last"),
+            F.when(of_head, F.col("first_base") - 1).alias("offset_last"),
             F.when(of_index, F.col("side_file")).otherwise(F.col("log_file")).alias("file"),
             F.coalesce("entry_position", "position", F.lit(0)).alias("byte_position"),
             F.coalesce("entry_bytes", "length").alias("byte_length"),

@@ -11,6 +11,10 @@ import numpy as np
 from udfs.wire.batches.batch_headers import BatchHeaders, Bools, Int64s
 from udfs.wire.side_files import checkpoints
 
+# An entry fails by its place in the file (`index_rules.ORDER`), by batches of another leader epoch,
+# or, as the first, by a log that begins behind it.
+LEADER_EPOCH, LOG_BEGINS_LATER = "leader_epoch", "log_begins_later"
+
 
 class LeaderEpochs(NamedTuple):
     """Entries in the order of the file: leader epochs, and the offsets at which they start."""
