@@ -17,10 +17,10 @@ def evidence(kind: str, events: Sequence[Event]) -> str | None:
 
     `events`: rows of INCIDENT_EVENT of the incident, by time.
     """
-    if kind in ("unclean_election", "coordinator_lost_state"):
-        of_decisions = kind == "coordinator_lost_state"
+    if kind == "unclean_election":
+        # An election of the coordinators' log stands in the events of every incident.
         elected = [one for one in events if one["event"] == UNCLEAN]
-        return _unclean([e for e in elected if (e["topic"] == TXN_LOG_TOPIC) == of_decisions])
+        return _unclean([one for one in elected if one["topic"] != TXN_LOG_TOPIC])
     if kind == "skipped_markers":
         return _without_leader(events)
     return None

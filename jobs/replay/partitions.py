@@ -226,16 +226,19 @@ def _cleaner() -> list[Column]:
 
     cleaning: never, cleaned or unknown (see `_cleaning`). first_pass_possible: see
     `udfs.rules.absence`. passed_by_none: no cleaner of a broker in the dump has ended a pass over
-    the partition, and the dump has all brokers of its cluster; one that gave its replica away may
-    have. cleaner_traces: batches are there that only a cleaner leaves; thinned_below: up to where
-    batches of data lie that lack records, exclusive; 0 for none.
+    the partition, nor left gaps in files, and the dump has all brokers of its cluster; one that
+    gave its replica away may have. cleaner_traces: batches are there that only a cleaner leaves;
+    thinned_below: up to where batches of data lie that lack records, exclusive; 0 for none.
     """
     traces = F.coalesce("cleaner_traces", F.lit(0)) == 1
     listed = F.col("cleaner_checkpoint").isNotNull()
     first_pass = first_pass_possible(
         F.col("has_cleaner_checkpoint"), listed, F.col("clean_shutdown"), F.col("never_compacted")
     )
-    no_pass = F.col("has_cleaner_checkpoint") & F.col("clean_shutdown") & ~listed & ~traces
+    # Gaps that the cleaner explains are a trace of one, too.
+    cleaned = surely(F.size("missing") > F.coalesce(F.size("holes"), F.lit(0)))
+    unlisted = F.col("has_cleaner_checkpoint") & F.col("clean_shutdown") & ~listed
+    no_pass = unlisted & ~traces & ~cleaned
     by_none = F.bool_and(no_pass).over(Window.partitionBy(*_topic_of_copies()))
     return [
         _cleaning(traces, listed).alias("cleaning"),

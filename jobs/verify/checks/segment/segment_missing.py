@@ -10,7 +10,8 @@ When it is legal: retention or the cleaner removed the segment while the dump wa
 cleaner removed the end of the previous segment. The cleaner lists a partition in its checkpoint
 when it has passed. If the checkpoint does not list it, the cleaner of another broker may have
 passed, from which this one fetched (inconclusive), unless the dump has all brokers of the cluster,
-all stopped cleanly, and none lists it: then only a broker that gave its replica away may have.
+all stopped cleanly, none lists it, and no copy has a gap inside of a file: then only a broker that
+gave its replica away may have.
 
 Evidence: the last batch before and the first batch after.
 """
@@ -21,7 +22,7 @@ from jobs.verify.check import WARNING, Check, Proof, text
 from jobs.verify.conditions.cleaned import cleaned_between_files
 from jobs.verify.verdict import CLEANED_RANGE, CONFIG_UNKNOWN, explained, inconclusive, suspect
 from schemas.dump_partition import CLEANED
-from schemas.topics import TXN_LOG_TOPIC
+from schemas.topics import OFFSETS_TOPIC, TXN_LOG_TOPIC
 
 CHECK = Check(
     code="segment_missing",
@@ -49,7 +50,9 @@ CHECK = Check(
         what=F.when(
             F.col("topic") == TXN_LOG_TOPIC,
             "a cleaner took them. Decisions of the coordinators in it are not known",
-        ).otherwise("retention removed it during the copy"),
+        )
+        .when(F.col("topic") == OFFSETS_TOPIC, "a cleaner took them")
+        .otherwise("retention removed it during the copy"),
     ),
     remedy=lambda: F.lit("Copy the partition again, and exclude nothing from its folder."),
 )
