@@ -100,7 +100,7 @@ Options of a case, all optional
             every=50 (so often more, s apart), crc=bad (wrong checksum of its batch), roll (a
             new segment begins with it); these two with `alone`, as other ids share the log
     alone: true           the case has a partition of __transaction_state of its own; {hw: 7}: with
-            that replication checkpoint
+            that replication checkpoint; {cleaner: 7}: with that cleaner checkpoint
     whole: true           the case is audited among those whose coordinator's log lacks nothing: of
             a producer that no id has, nothing is proven where some record is lost
     dump: a name          the case is audited among those with that name: of a producer that no id
@@ -1290,13 +1290,18 @@ class DumpWriter:
                     states.add(case, text)
             lines = [Line(text) for text in case.given.get("told", ()) if of_coordinator(text)]
             self._told += transactions_of(lines, partial(states.identity, case), case.builder.pid)
-        marks = {
-            alone[case.pid_base]: case.given["alone"]["hw"]
+        told = {
+            alone[case.pid_base]: case.given["alone"]
             for case in with_own
             if isinstance(case.given.get("alone"), dict)
         }
         for number, batches in enumerate(states.logs()):
-            self._coordinator_partition("clean", number, batches, marks.get(number, batches.end))
+            mine = told.get(number, {})
+            self._coordinator_partition("clean", number, batches, mine.get("hw", batches.end))
+            if "cleaner" in mine:
+                self._checkpoints["clean"]["cleaner-offset-checkpoint"].append(
+                    f"{COORDINATOR_TOPIC} {number} {mine['cleaner']}"
+                )
         for case in with_own:
             if case.given.get("before"):
                 self._copy_before(alone[case.pid_base])

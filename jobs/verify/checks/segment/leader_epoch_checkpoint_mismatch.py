@@ -14,7 +14,9 @@ When it is legal: the checkpoint of a running or killed broker may be older than
 the newest epochs; above the high watermark a log may have been truncated since. Batches of magic 0
 and 1 have no epoch, and one of them clears the file. Batches before the first entry are not judged.
 An entry without batches is legal too: that leader wrote nothing. Where a log begins is asked only
-after a clean shutdown, and not where log-start-offset-checkpoint lists it, as of remote storage.
+after a clean shutdown, and not where log-start-offset-checkpoint lists it, as of remote storage. A
+broker that is stopped in the middle of retention may leave the old first entry: from 3.8 on that is
+written by a scheduler that no longer runs then. A suspect for that reason.
 
 Evidence: the first contradicting batch, and the file.
 """
@@ -87,8 +89,8 @@ CHECK = Check(
         ),
         text(
             "The leader-epoch-checkpoint begins at offset {entry_offset}, the log at offset "
-            "{first_base}. Retention would have moved the first entry, so the segments between are "
-            "lost or were not copied."
+            "{first_base}. Retention moves the first entry, so the segments between are lost or "
+            "were not copied, unless the broker was stopped in the middle of retention."
         ),
         text(
             "Batches from offset {log_offset} on have leader epoch {leader_epoch}. The "
