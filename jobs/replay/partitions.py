@@ -239,7 +239,7 @@ def _cleaner() -> list[Column]:
     cleaned = surely(F.size("missing") > F.coalesce(F.size("holes"), F.lit(0)))
     unlisted = F.col("has_cleaner_checkpoint") & F.col("clean_shutdown") & ~listed
     no_pass = unlisted & ~traces & ~cleaned
-    by_none = F.bool_and(no_pass).over(Window.partitionBy(*_topic_of_copies()))
+    by_none = F.min(no_pass).over(Window.partitionBy(*_topic_of_copies()))
     return [
         _cleaning(traces, listed).alias("cleaning"),
         first_pass.alias("first_pass_possible"),

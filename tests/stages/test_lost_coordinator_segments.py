@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 from cases import AuditedCases, audit_dump
-from log_builder import BROKERS, Case, DumpWriter, LogBuilder
+from log_builder import BROKERS, Case, DumpWriter
 from pyspark.sql import SparkSession
+from test_registered_brokers import END, Metadata, write_metadata
 
 HOLE: dict[str, Any] = {
     "name": "a file between two others",
@@ -30,20 +31,8 @@ def write_dump(root: Path) -> Path:
     DumpWriter(root).write([Case("hole", 0, HOLE)])
     shutil.rmtree(root / "live")
     broker = root / "clean"
-    register(broker, [BROKERS["clean"]])
+    write_metadata(broker, Metadata((BROKERS["clean"],), END))
     return broker
-
-
-def register(broker: Path, registered: list[int]) -> None:
-    """Writes `__cluster_metadata` with these brokers."""
-    log = LogBuilder()
-    for one in registered:
-        log.register_broker(one)
-    folder = broker / "__cluster_metadata-0"
-    shutil.rmtree(folder)
-    folder.mkdir()
-    for base, content in log.segments.items():
-        (folder / f"{base:020}.log").write_bytes(bytes(content))
 
 
 def found(spark: SparkSession, dump: Path) -> list[tuple[Any, ...]]:
@@ -66,7 +55,7 @@ def test_all_brokers_are_there_and_none_lists_it(spark: SparkSession, tmp_path: 
 
 @pytest.mark.spark
 def test_another_broker_may_have_cleaned_it(spark: SparkSession, tmp_path: Path) -> None:
-    register(write_dump(tmp_path), [BROKERS["clean"], 77])
+    write_metadata(write_dump(tmp_path), Metadata((BROKERS["clean"], 77), END))
     assert found(spark, tmp_path) == INCONCLUSIVE
 
 

@@ -52,7 +52,7 @@ FOLLOWS = ("pending_offsets_stuck", "lso_stuck")
 # What the records before and behind the lost ones make of the data of such a producer.
 OF_LOST_DECISION = (
     "late_write_after_marker", "epoch_bump_inside_open_txn", "marker_stale", "hanging_transaction",
-    "pending_offsets_stuck", "lso_stuck", "open_transaction_overdue", *UNLISTED,
+    "open_transaction_overdue", *UNLISTED, *FOLLOWS,
 )  # fmt: skip
 
 DIFFERENT_COPIES = "txnlog_replica_divergence"
