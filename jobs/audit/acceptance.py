@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
 from jobs.audit.audit import Audit
 from jobs.audit.write import audit_row
@@ -31,12 +30,8 @@ def judged(
 
 def judged_again(spark: SparkSession, out: str, verdict: Verdict, policy: Policy) -> Verdict:
     """The verdict of a finished audit under another policy, from its stored tables."""
-    stored = {name: delta_tables.read(spark, out, name) for name in TABLES}
-    mine = {
-        name: rows.filter(F.col("audit_id") == verdict.audit_id)
-        for name, rows in stored.items()
-        if rows is not None
-    }
+    stored = {name: delta_tables.read(spark, out, name, verdict.audit_id) for name in TABLES}
+    mine = {name: rows for name, rows in stored.items() if rows is not None}
     return replace(verdict, policy=_judged(policy, mine, verdict).outcome)
 
 

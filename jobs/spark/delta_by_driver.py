@@ -1,22 +1,27 @@
-"""Commits to tables on a disk of the driver without Spark: few rows, or files that are there.
+"""The logs of tables on a disk of the driver, read and continued without Spark.
 
-A save by Spark plans, runs and commits some four jobs, however few the rows are; a small audit has
-nine to sixteen tables. delta-rs (package deltalake, by the makers of Delta, Apache-2.0) writes the
-same protocol from Arrow within milliseconds. It knows other addresses only by settings of its own,
-so that what lies in an object store stays Spark's.
+Spark plans and runs some four jobs for a commit, however few the rows are, and some more to find
+out which files a table has; a small audit has nine to sixteen tables. delta-rs (package deltalake,
+by the makers of Delta, Apache-2.0) does the same by the same protocol within milliseconds. It knows
+other addresses only by settings of its own, so that what lies in an object store stays Spark's.
 """
 
 import json
 import time
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, Row
 from pyspark.sql.types import StructField, StructType
 
 VERSION = 1
+# Of tables whose rows are those of their files, all of them.
+PLAIN_READER = 1
+# Spark takes a path with one of these for a pattern.
+OF_PATTERNS = frozenset("{}[]*?\\")
 # Audits that end in the same moment, and write into one table.
 MOST_TURNS = 50
 
@@ -24,6 +29,48 @@ MOST_TURNS = 50
 def is_there() -> bool:
     """Whether the driver has the package."""
     return find_spec("deltalake") is not None
+
+
+class Stored(NamedTuple):
+    """A table as its newest version is: its columns, and the paths of its files."""
+
+    schema: StructType
+    files: list[str]
+
+
+def stored(path: str, audit_id: str | None = None) -> Stored | None:
+    """The table at `path`, a folder of this machine. None where only Spark can tell.
+
+    With `audit_id` only files that may have rows of that audit. Only Spark can where the driver
+    lacks the package, where files alone do not tell the rows (deletion vectors, renamed or
+    partition columns), and where a path would be a pattern.
+    """
+    if not is_there() or OF_PATTERNS & {*path}:
+        return None
+    from deltalake import DeltaTable  # noqa: PLC0415
+    from deltalake.exceptions import DeltaError  # noqa: PLC0415
+
+    try:
+        table = DeltaTable(path)
+    except DeltaError:
+        return None
+    if table.protocol().min_reader_version > PLAIN_READER or table.metadata().partition_columns:
+        return None
+    files = pa.table(table.get_add_actions(flatten=True)).to_pylist()
+    names = [one["path"] for one in files if audit_id is None or _may_have(one, audit_id)]
+    # What lies in a folder or at an address of its own was not written by an audit.
+    if any({"%", "/"} & {*name} for name in names):
+        return None
+    schema = StructType.fromJson(json.loads(table.schema().to_json()))
+    return Stored(schema, [str(Path(path, name)) for name in names])
+
+
+def _may_have(file: dict[str, Any], audit_id: str) -> bool:
+    """Whether the statistics of a file allow a row of the audit; they may cut long values off."""
+    least, most = (file.get(f"{end}.audit_id") for end in ("min", "max"))
+    if least is None or most is None:
+        return True
+    return bool(least <= audit_id and (audit_id <= most or audit_id.startswith(most)))
 
 
 def append(

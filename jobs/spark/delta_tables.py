@@ -54,13 +54,13 @@ def path_of(out: str, name: str) -> str:
     return f"{out.rstrip('/')}/{name}"
 
 
-def read(spark: SparkSession, out: str, name: str) -> DataFrame | None:
-    """A table, None where it does not exist yet."""
+def read(spark: SparkSession, out: str, name: str, audit_id: str | None = None) -> DataFrame | None:
+    """A table, or the rows of one audit in it; None where it does not exist yet."""
     folder = local_folder(spark, path_of(out, name))
     if folder is not None and not Path(folder).is_dir():
         return None
     try:
-        return spark.read.format("delta").load(path_of(out, name))
+        return _rows(spark, out, name, audit_id)
     except AnalysisException as error:
         if "PATH_NOT_FOUND" in str(error) or "DELTA_TABLE_NOT_FOUND" in str(error):
             return None
@@ -71,16 +71,34 @@ def read(spark: SparkSession, out: str, name: str) -> DataFrame | None:
 
 def rows_of(spark: SparkSession, out: str, name: str, audit_id: str) -> DataFrame:
     """The rows of one finished audit in a table, which must exist."""
-    table = spark.read.format("delta").load(path_of(out, name))
-    return table.filter(F.col("audit_id") == audit_id)
+    return _rows(spark, out, name, audit_id)
 
 
 def rows_or_none(spark: SparkSession, out: str, name: str, audit_id: str) -> DataFrame:
     """The same; no rows where the table does not exist yet."""
-    table = read(spark, out, name)
-    if table is None:
-        return local_frame(spark, [], SCHEMAS[name])
-    return table.filter(F.col("audit_id") == audit_id)
+    rows = read(spark, out, name, audit_id)
+    return local_frame(spark, [], SCHEMAS[name]) if rows is None else rows
+
+
+def _rows(spark: SparkSession, out: str, name: str, audit_id: str | None) -> DataFrame:
+    path = path_of(out, name)
+    rows = _of_files(spark, path, audit_id)
+    if rows is None:
+        rows = spark.read.format("delta").load(path)
+    return rows if audit_id is None else rows.filter(F.col("audit_id") == audit_id)
+
+
+def _of_files(spark: SparkSession, path: str, audit_id: str | None) -> DataFrame | None:
+    """The files of a table of this machine, read as files; None where only Delta can read it."""
+    folder = local_folder(spark, path)
+    table = delta_by_driver.stored(folder, audit_id) if folder else None
+    if folder is None or table is None:
+        return None
+    if not table.files:
+        return local_frame(spark, [], table.schema)
+    # Names of folders above it, as in day=2026-11-29, are no columns.
+    files = spark.read.schema(table.schema).option("basePath", folder)
+    return files.parquet(*table.files)
 
 
 def append(rows: DataFrame, out: str, name: str, audit_id: str, few: bool = False) -> None:

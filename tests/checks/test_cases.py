@@ -214,8 +214,7 @@ def test_transactions_that_tasks_write_are_those_that_spark_writes(
     for name in ("tasks", "spark"):
         table = DeltaTable(tmp_path / name / "txn")
         extremes = table.get_add_actions(flatten=True).to_struct_array().to_pylist()
-        stored = delta_tables.read(rows.sparkSession, f"{tmp_path}/{name}", "txn")
-        assert stored is not None
+        stored = rows.sparkSession.read.format("delta").load(f"{tmp_path}/{name}/txn")
         made.append(
             (
                 told(stored),

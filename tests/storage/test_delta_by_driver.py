@@ -43,9 +43,13 @@ def append(rows: DataFrame, out: Path, audit_id: str, few: bool) -> None:
 
 
 def stored(spark: SparkSession, out: Path) -> list[Row]:
+    """The rows, which are the same whether Delta reads them or their files are read."""
     table = delta_tables.read(spark, str(out), NAME)
     assert table is not None
-    return table.orderBy("audit_id").collect()
+    rows = table.orderBy("audit_id").collect()
+    by_delta = spark.read.format("delta").load(f"{out}/{NAME}").orderBy("audit_id")
+    assert (rows, table.schema) == (by_delta.collect(), by_delta.schema)
+    return rows
 
 
 def fields(out: Path) -> list[tuple[Any, ...]]:
@@ -119,3 +123,49 @@ def test_only_a_folder_of_this_machine_is_written_by_the_driver(
     assert local_folder(spark, f"file:{tmp_path}/a b") == f"{tmp_path}/a b"
     assert local_folder(spark, str(tmp_path)) == str(tmp_path)
     assert local_folder(spark, "hdfs://nowhere:8020/audits") is None
+
+
+def test_of_one_audit_only_files_that_may_have_it_are_read(
+    spark: SparkSession, finding: DataFrame, tmp_path: Path
+) -> None:
+    for number in range(3):
+        append(finding, tmp_path, f"audit-{number}", DRIVER)
+    table = delta_by_driver.stored(str(tmp_path / NAME), "audit-1")
+    assert table is not None and len(table.files) == 1
+    rows = delta_tables.rows_of(spark, str(tmp_path), NAME, "audit-1").collect()
+    assert [row.audit_id for row in rows] == ["audit-1"]
+    assert delta_tables.rows_of(spark, str(tmp_path), NAME, "audit-3").collect() == []
+
+
+@pytest.mark.parametrize("folder", ["day=2026-11-29", "a b ü", "{a,b}*", "100%"])
+def test_a_folder_of_any_name_is_read(
+    spark: SparkSession, finding: DataFrame, tmp_path: Path, folder: str
+) -> None:
+    append(finding, tmp_path / folder, "audit-0", DRIVER)
+    assert len(stored(spark, tmp_path / folder)) == 1
+
+
+def test_what_files_alone_do_not_tell_is_read_by_delta(
+    spark: SparkSession, finding: DataFrame, tmp_path: Path
+) -> None:
+    append(finding, tmp_path, "audit-0", DRIVER)
+    append(finding, tmp_path, "audit-1", DRIVER)
+    path = str(tmp_path / NAME)
+    assert delta_by_driver.stored(path) is not None
+    spark.sql(f"ALTER TABLE delta.`{path}` SET TBLPROPERTIES (delta.enableDeletionVectors = true)")
+    spark.sql(f"OPTIMIZE delta.`{path}`").collect()
+    spark.sql(f"DELETE FROM delta.`{path}` WHERE audit_id = 'audit-0'").collect()
+    assert delta_by_driver.stored(path) is None
+    assert [row.audit_id for row in stored(spark, tmp_path)] == ["audit-1"]
+
+
+def test_files_that_were_joined_are_read_once(
+    spark: SparkSession, finding: DataFrame, tmp_path: Path
+) -> None:
+    for number in range(3):
+        append(finding, tmp_path, f"audit-{number}", DRIVER)
+    DeltaTable(tmp_path / NAME).optimize.compact()
+    table = delta_by_driver.stored(str(tmp_path / NAME), "audit-1")
+    assert table is not None and len(table.files) == 1
+    assert len(stored(spark, tmp_path)) == 3
+    assert len(delta_tables.rows_of(spark, str(tmp_path), NAME, "audit-1").collect()) == 1

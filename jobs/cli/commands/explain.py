@@ -44,10 +44,10 @@ def explain(spark: SparkSession, asked: ExplainRequest) -> str:
     audit = finished_audit(spark, asked.out, asked.audit)
 
     def table(name: str) -> DataFrame:
-        rows = delta_tables.read(spark, asked.out, name)
+        rows = delta_tables.read(spark, asked.out, name, audit.audit_id)
         if rows is None:
             raise UsageError(f"--out {asked.out} lacks the table {name}; run the audit again.")
-        return rows.filter(F.col("audit_id") == audit.audit_id)
+        return rows
 
     states = _states(table("partition_state"), asked)
     state = states[0]
@@ -70,19 +70,17 @@ def explain(spark: SparkSession, asked: ExplainRequest) -> str:
             elsewhere_in_all=elsewhere.count(),
             knows_topic_ids=not _of_kind(table("dump_file"), "partition_metadata").isEmpty(),
             blocking=_blocking(
-                delta_tables.read(spark, asked.out, "consequence"), audit.audit_id, state
+                delta_tables.rows_or_none(spark, asked.out, "consequence", audit.audit_id), state
             ),
             dumped=not _logs(table("partition_state")).isEmpty(),
         )
     )
 
 
-def _blocking(consequences: DataFrame | None, audit_id: str, state: Row) -> tuple[Row, ...]:
+def _blocking(consequences: DataFrame, state: Row) -> tuple[Row, ...]:
     """What the audit says of open transactions of the copy; an older one lacks the table."""
-    if consequences is None:
-        return ()
-    mine = consequences.filter((F.col("audit_id") == audit_id) & (F.col("kind") == BLOCKED))
-    return tuple(_rows(mine.filter(_at(state)).orderBy("start_offset"), MOST_OPEN))
+    mine = consequences.filter((F.col("kind") == BLOCKED) & _at(state))
+    return tuple(_rows(mine.orderBy("start_offset"), MOST_OPEN))
 
 
 def _rows(frame: DataFrame, most: int) -> list[Row]:
