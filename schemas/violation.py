@@ -44,6 +44,12 @@ FINDING_COLUMNS = (
     string("cause_id", "equal for findings of one cause; null where each has its own cause"),
 )
 
+# By these a row of `incident_finding` and one of `violation` are the same finding.
+FINDING_KEY = (
+    "code", "verdict", "reason", "broker", "topic", "partition", "offset_first", "producer_id",
+    "producer_epoch", "file", "byte_position",
+)  # fmt: skip
+
 VIOLATION = table(
     AUDIT_ID,
     *FINDING_COLUMNS,

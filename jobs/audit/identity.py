@@ -20,7 +20,7 @@ PACKAGES = ("jobs", "schemas", "udfs")
 def file_digests(summaries: DataFrame) -> DataFrame:
     """One row a file: file_index, sha256 (over the block digests in order), batches, records.
 
-    Also shrank, error, is_segment-independent sums over the splits of the file.
+    Also whether it shrank and an error, of any split of the file.
     """
     blocks = F.array_sort(F.collect_list(F.struct("split_start", "digests")))
     joined = F.aggregate(blocks, F.lit(b""), lambda so_far, part: F.concat(so_far, part["digests"]))

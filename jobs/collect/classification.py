@@ -1,6 +1,6 @@
 """What a path of a dump is: by the role of its folder, its name, and what lies there.
 
-Pure functions; where nothing is audited they say why, in the words of `audit_files.note`.
+Pure functions; where nothing is audited they say why, in the words of `dump_file.note`.
 """
 
 from jobs.collect.folders import is_text

@@ -11,6 +11,7 @@ from jobs.model import ending
 from jobs.model.ending import LOST_ITS_MARKER, NEVER_LISTED, OWES_A_MARKER, UNENDED
 from jobs.model.found import ALL_ABORTED
 from schemas.coordinator_states import TWO_PHASE_COMMIT_TIMEOUT
+from schemas.verdicts import VIOLATION
 from udfs.rules.ending import DECIDED
 
 Row = dict[str, Any]
@@ -90,11 +91,11 @@ class Situation:
             and row["producer_id"] == self.holder["producer_id"]
             and (row["offset_last"] or 0) >= self.holder["first_offset"]
         ]
-        return sorted(about, key=lambda row: row["verdict"] != "violation")
+        return sorted(about, key=lambda row: row["verdict"] != VIOLATION)
 
     def proven(self, *codes: str) -> list[Row]:
         """Those that are violations."""
-        return [row for row in self.findings(*codes) if row["verdict"] == "violation"]
+        return [row for row in self.findings(*codes) if row["verdict"] == VIOLATION]
 
     @property
     def others(self) -> list[Row]:

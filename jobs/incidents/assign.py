@@ -41,16 +41,11 @@ from jobs.model.found import (
     ONE_LEADER_EPOCH,
     THOUGH_COMMITTED,
 )
-from schemas.violation import FINDING_PLACE
+from schemas.verdicts import SUSPECT, VIOLATION
+from schemas.violation import FINDING_KEY, FINDING_PLACE
 from udfs.rules.logic import surely
 
-VIOLATION = "violation"
 PLACE = ("broker", "topic", "partition")
-# Columns by which a finding is found again in the table `violation`.
-KEY = (
-    "code", "verdict", "reason", *PLACE, "offset_first", "producer_id", "producer_epoch", "file",
-    "byte_position",
-)  # fmt: skip
 PREPARE = "the Prepare record"
 MOST_TOPICS = 20
 
@@ -64,8 +59,8 @@ def placed(findings: DataFrame, moments: DataFrame) -> DataFrame:
     came_late: the data came after the end of their own transaction. all_aborted: of open data,
     whether ABORT is proven to be what was decided about all of them.
     The place is in the columns broker, topic, partition, offset_first and offset_last; `key` has
-    the columns of KEY, and `first` is true in one row a finding. `findings`: rows of VIOLATION
-    without audit_id, kept; `moments`: see `jobs.incidents.moments`.
+    the columns of FINDING_KEY, and `first` is true in one row a finding. `findings`: rows of the
+    table `violation` without audit_id, kept; `moments`: see `jobs.incidents.moments`.
     """
     both = with_moments(findings, moments)
     kept = [one for one in both.schema if not one.name.startswith("prepare_")]
@@ -102,7 +97,7 @@ def _rows(findings: DataFrame) -> DataFrame:
     exploded = findings.select(
         F.monotonically_increasing_id().alias("finding"),
         label.alias("label"),
-        F.struct(*KEY).alias("key"),
+        F.struct(*FINDING_KEY).alias("key"),
         F.col("expected").startswith(DECIDED_COMMIT).alias("decided_commit"),
         surely(F.col("found").contains(AFTER_THE_END)).alias("came_late"),
         surely(F.col("found").contains(ALL_ABORTED)).alias("all_aborted"),
@@ -182,7 +177,7 @@ def _arrays(table: pa.Table) -> tuple[Findings, NDArray[np.int64]]:
     findings = Findings(
         label=np.array(table["label"].to_pylist())[first],
         violation=verdict == VIOLATION,
-        weighty=np.isin(verdict, (VIOLATION, "suspect")),
+        weighty=np.isin(verdict, (VIOLATION, SUSPECT)),
         producer=numbers("producer_id")[first],
         broker=numbers("broker")[first],
         at=numbers("at")[first],

@@ -6,7 +6,7 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.incidents.assign import PLACE, VIOLATION
+from jobs.incidents.assign import PLACE
 from jobs.incidents.known import Known, shaped
 from jobs.incidents.lost import lost
 from jobs.incidents.misdecided import misdecided
@@ -16,6 +16,7 @@ from jobs.model.ending import NAMES, UNENDED, ending, older_epoch
 from jobs.model.owners import with_coordinator
 from jobs.spark.joins import small
 from jobs.spark.kept import KeptFrames
+from schemas.verdicts import VIOLATION
 from udfs.arrow.data_between import Between
 
 TWICE = "duplicate_batch"

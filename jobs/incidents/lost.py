@@ -3,12 +3,13 @@
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.incidents.assign import PLACE, VIOLATION
+from jobs.incidents.assign import PLACE
 from jobs.incidents.known import EPOCH, Known, shaped, written
 from jobs.incidents.ranges import contiguous, without_others
 from jobs.incidents.signature import DIVERGED, LOST
 from jobs.spark.joins import small
 from jobs.spark.kept import KeptFrames
+from schemas.verdicts import VIOLATION
 from udfs.arrow.data_between import Between
 from udfs.rules.extent import is_replicated
 from udfs.rules.logic import surely

@@ -9,7 +9,7 @@ something took another one's outcome.
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.incidents.assign import PLACE, VIOLATION
+from jobs.incidents.assign import PLACE
 from jobs.incidents.known import EPOCH, Known, shaped, written
 from jobs.incidents.ranges import contiguous, without_others
 from jobs.incidents.signature import MISSING_MARKER
@@ -20,6 +20,7 @@ from jobs.model.state_names import named
 from jobs.spark.joins import small
 from jobs.spark.kept import KeptFrames
 from schemas.coordinator_states import PREPARE_ABORT
+from schemas.verdicts import VIOLATION
 from udfs.rules.logic import surely
 
 VISIBLE, INVISIBLE = "aborted_records_visible", "committed_records_invisible"

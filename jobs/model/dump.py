@@ -43,8 +43,8 @@ class DumpFile:
 class DumpPartition:
     """One partition on one broker. Offsets are those of the checkpoint files, None if absent.
 
-    `has_checkpoints`: the log directory holds a cleaner checkpoint, so that a partition it does
-    not list is known not to be compacted. `clean_shutdown`: the broker had stopped cleanly.
+    `has_cleaner_checkpoint`: the log directory holds a cleaner checkpoint, so that a partition it
+    does not list is known not to be compacted. `clean_shutdown`: the broker had stopped cleanly.
     `copied_at_ms`: all that was appended before this moment is in the copy (dump-manifest.json);
     `copied_until_ms`: nothing of it was read after this moment.
     `cluster_id`: of its log directory. `replica_set`: equal for copies of other brokers

@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 
 from jobs.report.facts import PastAudit
 from jobs.report.verdict import OpenTransactions, Since
+from schemas.verdicts import VIOLATION
 
 # Two findings are the same finding where these agree.
 IDENTITY = ("code", "topic", "partition", "offset_first", "producer_id")
@@ -75,8 +76,8 @@ def new_incidents(explained: DataFrame, before: DataFrame) -> dict[int, bool]:
 
     `explained`: rows of the table incident_finding; `before`: of violation.
     """
-    proven = explained.filter(F.col("incident").isNotNull() & (F.col("verdict") == "violation"))
-    known = marked(proven, before.filter(F.col("verdict") == "violation"))
+    proven = explained.filter(F.col("incident").isNotNull() & (F.col("verdict") == VIOLATION))
+    known = marked(proven, before.filter(F.col("verdict") == VIOLATION))
     rows = known.groupBy("incident").agg(F.bool_and("new").alias("new")).collect()
     return {row.incident: row.new for row in rows}
 

@@ -15,6 +15,7 @@ from jobs.report.facts import (
     RepairStep,
 )
 from schemas.incident import INSIDE, OWN, READ
+from schemas.violation import FINDING_KEY
 
 MAX_INCIDENTS = 50
 MAX_CONSEQUENCES = 20
@@ -24,11 +25,6 @@ MAX_DERIVED = 20
 MAX_EVENTS = 200
 CONSEQUENCE_ORDER = ("kind", "topic", "partition", "broker", "first_offset")
 GROUP_ORDER = ("group", "topic", "partition", "kind", "first_offset")
-# By these the rows of `incident_finding` meet those of `violation`.
-KEY = (
-    "code", "verdict", "reason", "broker", "topic", "partition", "offset_first", "producer_id",
-    "producer_epoch", "file", "byte_position",
-)  # fmt: skip
 
 
 def incidents(table: Callable[[str], DataFrame], only: int | None = None) -> tuple[Incident, ...]:
@@ -94,8 +90,12 @@ def _filled(kind: type, row: Row) -> Any:
 
 def with_incident(findings: DataFrame, explained: DataFrame) -> DataFrame:
     """Rows of `violation` with the number of their incident. `explained`: `incident_finding`."""
-    names = {name: f"explained_{name}" for name in KEY}
-    keys = explained.select("incident", *KEY).dropDuplicates(list(KEY)).withColumnsRenamed(names)
+    names = {name: f"explained_{name}" for name in FINDING_KEY}
+    keys = (
+        explained.select("incident", *FINDING_KEY)
+        .dropDuplicates(list(FINDING_KEY))
+        .withColumnsRenamed(names)
+    )
     same = F.lit(True)
     for name, other in names.items():
         same &= F.col(name).eqNullSafe(F.col(other))

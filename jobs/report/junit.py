@@ -9,6 +9,7 @@ from xml.etree import ElementTree as ET
 
 from jobs.report.facts import CheckRun, Facts
 from jobs.report.visible import visible
+from schemas.verdicts import INCONCLUSIVE, SUSPECT, VIOLATION
 
 
 def render(facts: Facts) -> str:
@@ -39,19 +40,19 @@ def _case(suite: ET.Element, facts: Facts, run: CheckRun) -> str:
     if run.status != "ran":
         ET.SubElement(case, "skipped", {"message": visible(run.detail or run.status)})
         return "skipped"
-    proven = facts.verdict.counts.get((run.code, "error", "violation"), 0)
+    proven = facts.verdict.counts.get((run.code, "error", VIOLATION), 0)
     if proven:
         cause = _causes(facts, run.code)
         failure = ET.SubElement(case, "failure", {"message": f"{proven:,} violations{cause}"})
-        failure.text = _messages(facts, run.code, ("violation",))
-    if other := _messages(facts, run.code, ("suspect", "inconclusive")):
+        failure.text = _messages(facts, run.code, (VIOLATION,))
+    if other := _messages(facts, run.code, (SUSPECT, INCONCLUSIVE)):
         ET.SubElement(case, "system-out").text = other
     return "failure" if proven else "passed"
 
 
 def _causes(facts: Facts, code: str) -> str:
     """The incidents of the shown violations of a check, in brackets."""
-    shown = {finding.incident for finding in facts.examples(code, "violation")}
+    shown = {finding.incident for finding in facts.examples(code, VIOLATION)}
     named = [f"{one.incident}: {one.kind}" for one in facts.verdict.incidents
              if one.incident in shown]  # fmt: skip
     return f" (incident {', '.join(named)})" if named else ""

@@ -20,10 +20,10 @@ from jobs.report import pictures
 from jobs.report.around import around_incident
 from jobs.report.facts import CheckManual, Evidence, Facts, Finding
 from jobs.report.summary import TITLES, since_line
-from jobs.report.verdict import VERDICT_ORDER
 from jobs.report.visible import visible
 from schemas.dump_file import IN_TEXT
 from schemas.incident import BEFORE, INSIDE, OWN, READ
+from schemas.verdicts import VERDICTS
 
 # Where a group stands -> cell of the table of groups.
 POSITIONS = {
@@ -177,7 +177,7 @@ def render(facts: Facts) -> str:
             verdict=facts.verdict,
             style=Markup(style),
             style_digest=style_digest(style),
-            groups={kind: groups(facts, kind) for kind in VERDICT_ORDER},
+            groups={kind: groups(facts, kind) for kind in VERDICTS},
             titles=TITLES,
             lines={one.incident: one for one in facts.verdict.incidents},
             around={

@@ -14,6 +14,7 @@ from jobs.model.incident import IncidentLine
 from jobs.report.facts import CheckManual, Evidence, Facts, Finding
 from jobs.report.visible import visible
 from schemas.dump_file import IN_TEXT
+from schemas.verdicts import SUSPECT, VIOLATION
 
 VERSION = "2.1.0"
 LEVELS = {"error": "error", "warning": "warning", "info": "note"}
@@ -68,9 +69,9 @@ def _notification(text: str, level: str) -> dict[str, Any]:
 
 
 def _level(finding: Finding) -> str:
-    if finding.verdict == "violation":
+    if finding.verdict == VIOLATION:
         return LEVELS[finding.severity]
-    return "warning" if (finding.verdict, finding.severity) == ("suspect", "error") else "note"
+    return "warning" if (finding.verdict, finding.severity) == (SUSPECT, "error") else "note"
 
 
 def _result(

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from jobs.report.facts import Finding
-from jobs.report.verdict import VERDICT_ORDER, Since, Verdict
+from jobs.report.verdict import Since, Verdict
 from jobs.report.visible import visible
+from schemas.verdicts import VERDICTS
 
 TITLES = {
     "violation": "Violations (no legal explanation remains)",
@@ -55,7 +56,7 @@ def summary(verdict: Verdict, examples: Iterable[Finding], out: str, added: bool
     shown = list(examples)
     for detail in DETAILS:
         head = [*_head(verdict), *_incidents(verdict, detail)]
-        of_kinds = [_of_kind(verdict, shown, kind, detail) for kind in VERDICT_ORDER]
+        of_kinds = [_of_kind(verdict, shown, kind, detail) for kind in VERDICTS]
         findings = [line for lines in of_kinds for line in lines]
         tail = _tail(verdict, out, detail, added)
         room = MOST_LINES - len(head) - len(tail)
@@ -118,7 +119,7 @@ def since_line(verdict: Verdict) -> str:
         return ""
 
     def listed(numbers: dict[str, int]) -> str:
-        listed = [f"{numbers[kind]:,} {kind}" for kind in VERDICT_ORDER if numbers.get(kind)]
+        listed = [f"{numbers[kind]:,} {kind}" for kind in VERDICTS if numbers.get(kind)]
         return ", ".join(listed) or "none"
 
     return (

@@ -12,12 +12,11 @@ from pyspark.sql import Column, DataFrame, Row, Window
 from pyspark.sql import functions as F
 
 from jobs.report.facts import Finding, PartitionState, Timeline, Transaction
-from jobs.report.verdict import VERDICT_ORDER
 from schemas.topics import TXN_LOG_TOPIC
+from schemas.verdicts import VERDICTS, VIOLATION
 
 MAX_TIMELINES = 6
 MAX_TRANSACTIONS = 80
-# Holds the coordinator's records, and no transaction.
 PLACE = ("broker", "topic", "partition")
 # The values of PLACE -> the offset to look around.
 Places = dict[tuple[Any, ...], int]
@@ -31,7 +30,8 @@ def state_of(row: Row) -> PartitionState:
 
 def worst_places(findings: tuple[Finding, ...]) -> Places:
     """(broker, topic, partition) of the worst findings -> the offset to look around."""
-    order = {verdict: number for number, verdict in enumerate(VERDICT_ORDER)}
+    order = {verdict: number for number, verdict in enumerate(VERDICTS)}
+    # The coordinator's log holds no transaction.
     proven = [
         f
         for f in findings
@@ -81,9 +81,7 @@ def _nearest(places: Places, transactions: DataFrame, findings: DataFrame) -> Da
     for place, offset in places.items():
         around = F.when(_at({place: offset}), F.lit(offset)).otherwise(around)
     hanging = (
-        findings.filter(
-            (F.col("code") == "hanging_transaction") & (F.col("verdict") == "violation")
-        )
+        findings.filter((F.col("code") == "hanging_transaction") & (F.col("verdict") == VIOLATION))
         .filter(_at(places))
         .select(*PLACE, "producer_id", F.col("offset_first").alias("first_offset"))
         .distinct()

@@ -6,11 +6,11 @@ from typing import Any
 
 from jobs.model.expectation_results import Outcome
 from jobs.model.incident import IncidentLine
+from schemas.verdicts import VIOLATION
 
 CLEAN, VIOLATIONS, INCOMPLETE = "clean", "violations", "incomplete"
 NOT_ACCEPTED = "not_accepted"
 EXIT_CODES = {CLEAN: 0, VIOLATIONS: 1, NOT_ACCEPTED: 1, INCOMPLETE: 3}
-VERDICT_ORDER = ("violation", "suspect", "inconclusive")
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Verdict:
         return sum(
             n
             for (_, severity, kind), n in self.counts.items()
-            if kind == "violation" and severity == "error"
+            if kind == VIOLATION and severity == "error"
         )
 
     @property

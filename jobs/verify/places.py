@@ -4,7 +4,8 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.model.found import ALL_ABORTED
-from jobs.verify.verdict import DECIDED_BY, INCONCLUSIVE
+from jobs.verify.verdict import DECIDED_BY
+from schemas.verdicts import INCONCLUSIVE
 from schemas.violation import FINDING_COLUMNS, FINDING_PLACE, VIOLATION
 from udfs.rules.logic import surely
 

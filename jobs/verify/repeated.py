@@ -3,7 +3,7 @@
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.verify.verdict import VIOLATION
+from schemas.verdicts import VIOLATION
 
 # So many findings of one kind in a partition are read one by one; more of them are a state of the
 # log (it was trimmed, cleaned, or its clients' clocks are off) and no events.

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-VIOLATION, SUSPECT, INCONCLUSIVE = "violation", "suspect", "inconclusive"
+from schemas.verdicts import INCONCLUSIVE, SUSPECT, VIOLATION
+
 EXPLAINED = "explained"
 
 # Stable names of reasons.

@@ -11,7 +11,7 @@ from jobs.cli.commands.checks import HEADING, described, family, manual
 from jobs.cli.docs import stale_pages
 from jobs.verify.catalogue import CHECKS, FAMILIES
 from jobs.verify.check import Check
-from jobs.verify.verdict import VIOLATION
+from schemas.verdicts import VIOLATION
 
 ROOT = Path(__file__).resolve().parents[2]
 HEADINGS = ("What it finds:", "Why it ", "When it is legal:", "Evidence:")

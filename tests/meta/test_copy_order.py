@@ -13,7 +13,8 @@ import pytest
 import yaml
 
 from jobs.verify.catalogue import CHECKS
-from jobs.verify.verdict import DUMP_BEFORE_EVENT, INCONCLUSIVE
+from jobs.verify.verdict import DUMP_BEFORE_EVENT
+from schemas.verdicts import INCONCLUSIVE
 
 CASES = Path(__file__).resolve().parents[1] / "checks"
 CLAIM_AN_ABSENCE = {

@@ -9,7 +9,8 @@ import pytest
 from jobs.model.expectation_results import Outcome
 from jobs.report.facts import Finding
 from jobs.report.summary import DETAILS, MOST_LINES, summary
-from jobs.report.verdict import VERDICT_ORDER, Since, Verdict
+from jobs.report.verdict import Since, Verdict
+from schemas.verdicts import VERDICTS
 
 REMEDY = "remedy: kafka-transactions.sh"
 ONE = ("hanging_transaction", "error", "violation")
@@ -53,7 +54,7 @@ def test_the_largest_summary_fits_and_loses_no_section() -> None:
         policy=Outcome("d", 40, failed, ["a.json: no valid JSON."] * 9),
         not_looked_at=[f"file {n} is not read." for n in range(30)],
         incomplete=[f"file {n} vanished." for n in range(30)],
-        since=Since("before", dict.fromkeys(VERDICT_ORDER, 1), {}),
+        since=Since("before", dict.fromkeys(VERDICTS, 1), {}),
     )
     lines = summary(everything, facts.findings, "out").splitlines()
     assert len(lines) <= MOST_LINES

@@ -18,6 +18,7 @@ from jobs.incidents.signature import BLOCKED
 from jobs.model.errors import UsageError
 from jobs.spark import delta_tables
 from schemas.topics import TXN_LOG_TOPIC
+from schemas.verdicts import VERDICTS
 from udfs.rules.extent import is_replicated
 from udfs.rules.logic import surely
 
@@ -25,7 +26,6 @@ MOST_FINDINGS = 20
 MOST_OPEN = 5
 MOST_NAMES = 10_000
 MOST_LISTED = 20
-SEVERITIES = ("violation", "suspect", "inconclusive")
 
 
 @dataclass(frozen=True)
@@ -239,6 +239,6 @@ def _as_here(findings: DataFrame, state: Row) -> DataFrame:
 
 def _first(findings: DataFrame) -> tuple[Row, ...]:
     """The first findings, proven ones before others, the newest offsets first."""
-    order = F.array_position(F.array(*[F.lit(one) for one in SEVERITIES]), F.col("verdict"))
+    order = F.array_position(F.array(*[F.lit(one) for one in VERDICTS]), F.col("verdict"))
     ranked = findings.orderBy(order, F.col("offset_last").desc_nulls_last(), "code", "topic")
     return tuple(_rows(ranked, MOST_FINDINGS))

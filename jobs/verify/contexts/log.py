@@ -108,20 +108,20 @@ def partition_context(partition_info: DataFrame) -> Context:
 
     def regular():  # type: ignore[no-untyped-def]
         mark, start = F.col("checkpoint_high_watermark"), F.col("checkpoint_log_start")
-        end, flushed = F.col("last_offset_seen"), F.col("checkpoint_recovery_point")
+        end, flushed = F.col("log_end_seen"), F.col("checkpoint_recovery_point")
         fits = F.coalesce((mark <= end) & (mark >= F.col("log_start_offset")), F.lit(True))
         fits &= F.coalesce(flushed <= end, F.lit(True))
         return fits & F.coalesce(start <= end, F.lit(True))
 
     end = F.greatest(F.coalesce("newest_base", F.lit(0)), F.col("data_end_offset"))
-    rows = partition_info.withColumn("last_offset_seen", end)
+    rows = partition_info.withColumn("log_end_seen", end)
 
     def enrich(selected: DataFrame) -> DataFrame:
         placed = selected.select(
             "*",
-            F.col("last_offset_seen").alias("offset_first"),
+            F.col("log_end_seen").alias("offset_first"),
             F.lit(None).cast("long").alias("offset_last"),
-            F.coalesce("nowhere_from", "last_offset_seen").alias("lacking_from"),
+            F.coalesce("nowhere_from", "log_end_seen").alias("lacking_from"),
             F.lit(None).cast("string").alias("file"),
             F.lit(None).cast("long").alias("byte_position"),
             F.lit(None).cast("long").alias("byte_length"),

@@ -31,9 +31,9 @@ CHECK = Check(
     severity=ERROR,
     context="partition",
     source="UnifiedLog.updateHighWatermark",
-    fires=lambda: F.col("checkpoint_high_watermark") > F.col("last_offset_seen"),
+    fires=lambda: F.col("checkpoint_high_watermark") > F.col("log_end_seen"),
     excuses=(suspect(DUMP_BEFORE_EVENT, lambda: ~F.col("clean_shutdown")),),
-    expected=lambda: text("a high watermark of at most {last_offset_seen}"),
+    expected=lambda: text("a high watermark of at most {log_end_seen}"),
     place={"offset_first": "lacking_from", "offset_last": "nowhere_last"},
     found=lambda: F.concat(
         text("high watermark {checkpoint_high_watermark}"),
@@ -42,7 +42,7 @@ CHECK = Check(
     message=lambda: F.concat(
         text(
             "The checkpoint has high watermark {checkpoint_high_watermark}: all records below it "
-            "were replicated. The log ends at offset {last_offset_seen}."
+            "were replicated. The log ends at offset {log_end_seen}."
         ),
         _if_in_no_replica(
             " The dump has each replica of the partition, and none of them has offsets "

@@ -19,12 +19,12 @@ CHECK = Check(
     severity=WARNING,
     context="partition",
     source="LogLoader.load",
-    fires=lambda: F.col("checkpoint_log_start") > F.col("last_offset_seen"),
+    fires=lambda: F.col("checkpoint_log_start") > F.col("log_end_seen"),
     excuses=(suspect(DUMP_BEFORE_EVENT),),
-    expected=lambda: text("a log start offset of at most {last_offset_seen}"),
+    expected=lambda: text("a log start offset of at most {log_end_seen}"),
     found=lambda: text("log start offset {checkpoint_log_start}"),
     message=lambda: text(
         "The checkpoint has log start offset {checkpoint_log_start}. The log ends at offset "
-        "{last_offset_seen}."
+        "{log_end_seen}."
     ),
 )

@@ -23,19 +23,19 @@ CHECK = Check(
     severity=ERROR,
     context="partition",
     source="LogManager.shutdown",
-    fires=lambda: F.col("checkpoint_recovery_point") > F.col("last_offset_seen"),
+    fires=lambda: F.col("checkpoint_recovery_point") > F.col("log_end_seen"),
     excuses=(
         # hw_beyond_log_end reports the same loss.
         explained(
             MISSING_RANGE,
-            lambda: F.col("checkpoint_high_watermark") > F.col("last_offset_seen"),
+            lambda: F.col("checkpoint_high_watermark") > F.col("log_end_seen"),
         ),
         suspect(DUMP_BEFORE_EVENT, lambda: ~F.col("clean_shutdown")),
     ),
-    expected=lambda: text("a recovery point of at most {last_offset_seen}"),
+    expected=lambda: text("a recovery point of at most {log_end_seen}"),
     found=lambda: text("recovery point {checkpoint_recovery_point}"),
     message=lambda: text(
         "The checkpoint has recovery point {checkpoint_recovery_point}: all records below it were "
-        "flushed to disk. The log ends at offset {last_offset_seen}."
+        "flushed to disk. The log ends at offset {log_end_seen}."
     ),
 )
