@@ -117,6 +117,17 @@ is_plain() {
     return 1
 }
 
+# Before Java starts, which takes seconds. A Python that lacks a library cannot tell; the driver will.
+refuse_wrong_arguments() {
+    local said code=0
+    said=$(PYTHONPATH=$here "$(own_python)" -m jobs.cli.arguments "${tool_arguments[@]}" 2>&1) ||
+        code=$?
+    if ((code == 2)); then
+        echo "$said" >&2
+        exit 2
+    fi
+}
+
 # --- what the user gave to Spark ----------------------------------------------------------------
 
 declare -A given=() # option without its dashes -> value
@@ -414,6 +425,7 @@ main() {
     if is_plain; then
         run_plain
     fi
+    refuse_wrong_arguments
     find_spark
     compose
     [[ -n $dry_run ]] || "$here/scripts/require_java.sh"

@@ -3,6 +3,7 @@
 import argparse
 import difflib
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -432,3 +433,8 @@ def _add_sign_key(command: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="Ed25519 private key (PEM): also write manifest.sig (needs the package cryptography)",
     )
+
+
+if __name__ == "__main__":
+    # Only whether they can be taken, for who would start Java with them.
+    parse(sys.argv[1:])

@@ -19,13 +19,18 @@ EXPLAIN_HELP = """examples:
       what happened, which records and groups are affected, and the steps of the repair plan
   ./spark-submit.sh explain --out /audits --topic orders --partition 3
       what blocks read_committed consumers there, and what to do about it
+
+exit codes:
+  0  told
+  2  wrong arguments, or no such audit, incident, topic or partition
+  3  Spark failed
 """
 EXIT_CODES = """exit codes:
   0  audited, nothing wrong
   1  at least one proven violation, or the acceptance policy is not met
   2  wrong arguments, configuration or input; nothing was written
-  3  the audit is incomplete: a check crashed, a file could not be read, the acceptance policy
-     could not be evaluated, or Spark failed
+  3  the audit is incomplete: a check crashed, a file could not be read, no batch was read at all,
+     the acceptance policy could not be evaluated, or Spark failed
 """
 REPORT_HELP = """examples:
   ./spark-submit.sh report --out /audits
@@ -42,7 +47,10 @@ findings of report.json against the dump, and needs only Python. To check the fi
   sha256sum -c SHA256SUMS
   openssl pkeyutl -verify -pubin -inkey public.pem -rawin -in manifest.json -sigfile manifest.sig
 
-The exit code is that of the audit, or 2 if there is no such audit.
+exit codes:
+  0 to 3  those of the audit (`audit --help`); with --policy those of the audit under that policy
+  2       also: wrong arguments, or there is no such audit
+  3       also: Spark failed
 """
 EXPORT_HELP = """examples:
   ./spark-submit.sh export --dump /copies/broker-1 --out /rescued
@@ -66,6 +74,10 @@ CHECKS_HELP = """examples:
       the codes of one family
   ./spark-submit.sh checks hanging_transaction
       what this finding proves, and when it is legal
+
+exit codes:
+  0  told
+  2  there is no such check or family
 """
 DOCTOR_HELP = """examples:
   ./spark-submit.sh doctor
@@ -77,5 +89,6 @@ DOCTOR_HELP = """examples:
 
 exit codes:
   0  nothing is missing
+  2  wrong arguments
   3  something is missing; each line says what to do
 """

@@ -4,10 +4,9 @@ A record that a client writes there is no commit of a group: brokers read the pa
 they load it. And an output whose offset is lost is written twice, if its group goes on from there.
 """
 
-from jobs.incidents.signature import BLOCKED, Step, end_steps
+from jobs.incidents.signature import ABORTED, BLOCKED, ENDED_BY_MARKER, Step, end_steps
 from jobs.model.commands import DESCRIBE_GROUP, SET_GROUP
 
-ABORTED = ("abort", "save_and_abort")
 # Only these may be commits whose output is there: of the others the output was aborted, too.
 MAY_BE_COMMITTED = ("save_and_abort",)
 NO_MEMBER = "the group has no active member"
@@ -19,8 +18,10 @@ DECIDED = (
 
 
 def of_clients(*steps: Step) -> tuple[Step, ...]:
-    """The same steps, but not for `__consumer_offsets`."""
-    return tuple(step._replace(offsets=False) for step in steps)
+    """The same steps, but not for `__consumer_offsets`, unless a marker is all that is needed."""
+    return tuple(
+        step if step.ended_by in ENDED_BY_MARKER else step._replace(offsets=False) for step in steps
+    )
 
 
 def stop_groups(*of: str) -> Step:
@@ -82,11 +83,11 @@ def abort_offsets(*of: str) -> tuple[Step, ...]:
     """
     kinds = (BLOCKED, *of)
     ends = end_steps(
-        "In __consumer_offsets: check that the transaction is still open, and abort it",
+        "In __consumer_offsets: abort the transaction",
         cannot="the offsets of a transaction that was committed: the next step sets them",
     )
     # Records of a group are not saved: the offset that it lacks is set.
-    ending = [step for step in ends if step.ended_by != ("save_and_abort",)]
+    ending = [step for step in ends if step.ended_by == ABORTED]
     return (
         stop_groups(*kinds)._replace(ended_by=ABORTED),
         *(step._replace(offsets=True) for step in ending),

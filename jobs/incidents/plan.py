@@ -13,12 +13,16 @@ from jobs.model.commands import (
     ABORT_BY_START,
     DESCRIBE_TRANSACTION,
     FOR_OLDER,
+    SHOW_OPEN,
     quoted,
 )
 from schemas.topics import OFFSETS_TOPIC
 
 # A plan names so many places of a step, and is given one more; the table consequence has all.
 MOST_PLACES = 25
+# Commands about one transaction, and the line that tells which.
+OF_TRANSACTION = (SHOW_OPEN, ABORT_BY_START)
+WHICH = "# producer {producer_id}, epoch {producer_epoch}, from offset {first_offset} on"
 
 
 class Place(NamedTuple):
@@ -129,18 +133,17 @@ def _furthest(commits: Sequence[Commit]) -> list[Commit]:
 
 
 def _filled(command: str, place: Place | Commit) -> str:
-    """The command for a place; an abort with whose transaction it ends, and its older form.
+    """The command for a place; of a transaction with a line that tells which, and its older form.
 
     The tool wants the start of the transaction, and finds by it whichever begins there.
     """
-    if command != ABORT_BY_START or isinstance(place, Commit):
+    if command not in OF_TRANSACTION or isinstance(place, Commit):
         return command.format(**_quoted(place._asdict()))
     values = _quoted(place._asdict() | {"first_offset": place.start_offset})
-    lines = ["# producer {producer_id}, epoch {producer_epoch}"]
-    if place.transactional_id is not None:
-        lines[0] += f": {DESCRIBE_TRANSACTION}"
-    lines.append(command)
-    if place.coordinator_epoch is not None:
+    lines = [WHICH, *command.splitlines()]
+    if place.transactional_id is None:
+        lines = [line for line in lines if line != DESCRIBE_TRANSACTION]
+    if command == ABORT_BY_START and place.coordinator_epoch is not None:
         # A comment: who pastes all lines into a shell must not abort twice.
         lines += [f"# {FOR_OLDER}:", f"# {ABORT_BY_PRODUCER}"]
     return "\n".join(lines).format(**values)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
-from jobs.model.commands import ABORT_BY_START, DESCRIBE_PRODUCERS, EXPORT_OPEN
+from jobs.model.commands import ABORT_BY_START, DESCRIBE_PRODUCERS, EXPORT_OPEN, SHOW_OPEN
 from jobs.model.ending import (
     DO_NOT_DECIDED,
     DO_NOT_RUNNING,
@@ -113,6 +113,11 @@ class Step(NamedTuple):
     unless: tuple[str, ...] = ()
 
 
+# What of `jobs.model.ending.NAMES` an operator's abort ends, and what its own marker will.
+ABORTED = ("abort", "save_and_abort")
+ENDED_BY_MARKER = ("decided",), ("running",)
+
+
 def end_steps(what: str, cannot: str) -> tuple[Step, ...]:
     """The steps that end what blocks the readers of a partition: the same for every cause.
 
@@ -138,21 +143,29 @@ def end_steps(what: str, cannot: str) -> tuple[Step, ...]:
             _sentences(SAVE_FIRST),
             command=EXPORT_OPEN,
             check=(
-                "by producer_id and producer_epoch the table record has those of the producer from "
-                "the start offset on; others lie between them"
+                "the table `record` has them: rows of the partition with the producer id and the "
+                "producer epoch that the next step names, from its offset on. Rows of other "
+                "producers lie between them"
             ),
             of=blocked,
             ended_by=("save_and_abort",),
         ),
         Step(
+            "Check that each transaction is still open, and that no coordinator runs it",
+            command=SHOW_OPEN,
+            check=UNCHANGED,
+            of=blocked,
+            ended_by=ABORTED,
+        ),
+        Step(
             what,
             command=ABORT_BY_START,
-            before=f"{UNCHANGED}: {DESCRIBE_PRODUCERS}",
+            before="the step before this one has shown that the transaction is still open",
             check="the last stable offset of the partition advances",
             cannot=cannot,
             reversible=False,
             of=blocked,
-            ended_by=("abort", "save_and_abort"),
+            ended_by=ABORTED,
         ),
     )
 

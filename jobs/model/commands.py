@@ -19,6 +19,8 @@ _PLACE = "--topic {topic} --partition {partition}"
 
 DESCRIBE_PRODUCERS = f"{TOOL} describe-producers {_PLACE}"
 DESCRIBE_TRANSACTION = f"{TOOL} describe --transactional-id {{transactional_id}}"
+# What is to be looked at before an abort, which cannot be taken back.
+SHOW_OPEN = f"{DESCRIBE_PRODUCERS}\n{DESCRIBE_TRANSACTION}"
 FIND_HANGING = f"{TOOL} find-hanging {_PLACE}"
 ABORT_BY_START = f"{TOOL} abort {_PLACE} --start-offset {{first_offset}}"
 ABORT_BY_PRODUCER = (

@@ -74,6 +74,11 @@ OFFSETS_SET = (
 OFFSETS_ABORTED = (
     "Start the groups again: they go on from the offsets that they have, as the output was aborted."
 )
+STILL_OPEN = (
+    "Check that it is still open: kafka-transactions.sh describe-producers lists it with this "
+    "start offset, and describe shows no transaction of its transactional id that is Ongoing or "
+    "prepared with this partition."
+)
 UNCHANGED = (
     "describe-producers lists the transaction with this start offset and producer id, and describe "
     "shows no transaction of its transactional id that is Ongoing or prepared with this partition "

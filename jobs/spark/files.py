@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 from uuid import uuid4
 
@@ -123,6 +124,19 @@ def _rename(spark: SparkSession, system: Any, old: Any, new: Any) -> None:
     options = gateway.new_array(kind, 1)
     options[0] = kind.OVERWRITE
     context.rename(old, new, options)
+
+
+def why_unwritable(folder: Path) -> str | None:
+    """Why a folder of this machine, which need not exist, cannot be written; None if it can.
+
+    Nothing is left behind.
+    """
+    nearest = next(part for part in (folder, *folder.parents) if part.exists())
+    try:
+        with TemporaryFile(dir=nearest):
+            return None
+    except OSError as error:
+        return f"{nearest}: {error.strerror}"
 
 
 def local_folder(spark: SparkSession, folder: str) -> str | None:

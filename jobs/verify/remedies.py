@@ -13,6 +13,7 @@ from jobs.model.ending import (
     OFFSETS_FIRST,
     OFFSETS_SET,
     SAVE_FIRST,
+    STILL_OPEN,
     ending,
     older_epoch,
 )
@@ -24,14 +25,14 @@ from udfs.rules.ending import DECIDED, RUNNING, SAVE_AND_ABORT
 def end_open_data() -> Column:
     """Ends the open transaction of a row of the context `transaction`, as in `explain`."""
     ended_by = ending("coordinator", F.col("all_aborted"))
-    abort = _abort_command()
+    abort = F.concat(F.lit(f"{STILL_OPEN} Then: "), _abort_command())
     of_offsets = F.col("topic") == OFFSETS_TOPIC
     after = F.when(ended_by == SAVE_AND_ABORT, F.lit(OFFSETS_SET)).otherwise(F.lit(OFFSETS_ABORTED))
     return (
         F.when(ended_by == DECIDED, F.lit(f"{DO_NOT_DECIDED} {FOREIGN_DECIDED}"))
         .when(ended_by == RUNNING, F.lit(f"{DO_NOT_RUNNING} {FOREIGN}"))
-        .when(of_offsets, F.concat(F.lit(f"{OFFSETS_FIRST} Then: "), abort, F.lit(". "), after))
-        .when(ended_by == SAVE_AND_ABORT, F.concat(F.lit(f"{SAVE_FIRST} Then: "), abort))
+        .when(of_offsets, F.concat(F.lit(f"{OFFSETS_FIRST} "), abort, F.lit(". "), after))
+        .when(ended_by == SAVE_AND_ABORT, F.concat(F.lit(f"{SAVE_FIRST} "), abort))
         .otherwise(abort)
     )
 

@@ -8,6 +8,7 @@ from jobs.incidents.catalogue import SIGNATURES
 from jobs.incidents.plan import MOST_PLACES, Commit, Place, plan
 from jobs.model.commands import FOR_OLDER
 
+TOOL = "kafka-transactions.sh --bootstrap-server HOST:PORT"
 BY_NAME = {signature.name: signature for signature in SIGNATURES}
 
 
@@ -24,10 +25,17 @@ def commands(steps: list[dict[str, Any]]) -> str:
 
 def test_each_blocked_partition_has_its_command_with_the_holders_own_first_offset() -> None:
     steps = plan(BY_NAME["skipped_markers"], [blocked(0), blocked(2, older=None)])
-    tool = "kafka-transactions.sh --bootstrap-server HOST:PORT abort --topic m --partition {} "
-    whose = "# producer 12, epoch 10"
+    tool = f"{TOOL} abort --topic m --partition {{}} "
+    whose = "# producer 12, epoch 10, from offset 480 on"
     older = "--producer-id 12 --producer-epoch 10 --coordinator-epoch 4"
-    assert steps[0]["command"].splitlines() == [
+    look, abort = steps[:2]
+    assert look["command"].splitlines() == [
+        whose,
+        f"{TOOL} describe-producers --topic m --partition 0",
+        whose,
+        f"{TOOL} describe-producers --topic m --partition 2",
+    ]
+    assert abort["command"].splitlines() == [
         whose,
         tool.format(0) + "--start-offset 480",
         f"# {FOR_OLDER}:",
@@ -35,10 +43,9 @@ def test_each_blocked_partition_has_its_command_with_the_holders_own_first_offse
         whose,
         tool.format(2) + "--start-offset 480",
     ]
-    assert steps[0]["reversible"] is False
-    assert "--topic TOPIC --partition N" in steps[0]["before"]
-    (alone,) = [one for one in plan(BY_NAME["skipped_markers"], [blocked(2)]) if one["before"]]
-    assert "describe-producers --topic m --partition 2" in alone["before"]
+    assert (look["reversible"], abort["reversible"]) == (True, False)
+    assert "no transaction of its transactional id" in look["check"]
+    assert "the step before" in abort["before"]
 
 
 @pytest.mark.parametrize("ended_by", ["decided", "running"])
@@ -60,7 +67,7 @@ def test_what_may_be_committed_is_saved_first(ended_by: str, saved: bool) -> Non
 
 def test_a_step_without_its_consequence_is_left_out() -> None:
     whole, nothing = (plan(BY_NAME["skipped_markers"], p) for p in ([blocked(0)], []))
-    assert len(whole) == len(nothing) + 1
+    assert len(whole) == len(nothing) + 2
     assert not any(step["command"] for step in nothing)
 
 
@@ -78,19 +85,22 @@ def test_what_the_new_leader_waits_for_is_aborted_where_there_is_any() -> None:
     aborts = [one for one in steps if one["command"] and " abort " in one["command"]]
     assert len(aborts) == 1 and not aborts[0]["reversible"]
     lost_alone = plan(signature, [Place("records_lost", 1, "u", 0, 3, 8)])
-    assert len(lost_alone) == len(steps) - 1
+    assert len(lost_alone) == len(steps) - 2
 
 
 def test_many_places_are_cut_and_counted() -> None:
     places = [blocked(n) for n in range(MOST_PLACES + 5)]
-    lines = plan(BY_NAME["late_write"], places)[0]["command"].splitlines()
+    look, abort, *_ = plan(BY_NAME["late_write"], places)
+    assert len(look["command"].splitlines()) == 2 * MOST_PLACES + 1
+    lines = abort["command"].splitlines()
     assert len(lines) == 4 * MOST_PLACES + 1
     assert lines[-1] == "# … and more: the table consequence has every place"
 
 
-def test_an_abort_has_the_id_that_is_to_be_described_first() -> None:
-    (step, *_) = plan(BY_NAME["late_write"], [blocked(0)._replace(transactional_id="my id")])
-    assert " describe --transactional-id 'my id'" in step["command"]
+def test_who_pastes_a_step_does_not_abort_what_was_not_looked_at() -> None:
+    look, abort, *_ = plan(BY_NAME["late_write"], [blocked(0)._replace(transactional_id="my id")])
+    assert f"\n{TOOL} describe --transactional-id 'my id'" in look["command"]
+    assert " abort " not in look["command"] and "describe" not in abort["command"]
 
 
 def test_a_name_that_a_terminal_does_not_show_stays_on_its_line() -> None:
@@ -117,7 +127,8 @@ def text_of(steps: list[dict[str, Any]]) -> str:
 def test_offsets_that_hang_are_aborted_and_then_set_and_never_written(name: str) -> None:
     may_be_committed = blocked(7, OFFSETS, "save_and_abort")
     told = plan(BY_NAME[name], [may_be_committed], [WAITING])
-    stop, abort, after = told[:3]
+    stop, look, abort, after = told[:4]
+    assert f"describe-producers --topic {OFFSETS} --partition 7" in look["command"]
     assert stop["command"].endswith("--group billing --describe --members")
     assert f"abort --topic {OFFSETS} --partition 7 --start-offset 480" in abort["command"]
     assert after["command"].endswith(
@@ -126,7 +137,7 @@ def test_offsets_that_hang_are_aborted_and_then_set_and_never_written(name: str)
     assert "no active member" in after["before"] and "is lower" in after["before"]
     assert "save its records" not in text_of(told)
     of_clients = plan(BY_NAME[name], [blocked(7)], [WAITING])
-    assert "group" not in text_of(of_clients[:1]) and "save" in text_of(of_clients[:1])
+    assert "group" not in text_of(of_clients[:2]) and "save" in text_of(of_clients[:2])
 
 
 def test_a_group_whose_commit_was_to_be_aborted_stays_where_it_is() -> None:

@@ -41,7 +41,7 @@ class Checkout:
         for package in ("jobs", "schemas", "udfs"):
             write(self.folder / package / "__init__.py", "")
         write(self.folder / "jobs/main.py", "import sys\nprint(sys.argv[1:])\nsys.exit(5)\n")
-        write(self.folder / ".gitignore", "/build/\n/.jars/\n")
+        write(self.folder / ".gitignore", "/build/\n/.jars/\n__pycache__/\n")
         write(self.folder / ".jars/delta-spark_4.2_2.13-4.4.0.jar", "")
         write(self.folder / ".jars/delta-storage-4.4.0.jar", "")
         write(self.spark / "bin/spark-submit", FAKE_SPARK, executable=True)
@@ -130,6 +130,19 @@ def test_the_exit_code_of_spark_is_ours_and_the_folder_stays_the_callers(
         str(checkout.folder / "jobs/main.py"), "audit", "--dump", "a b", "--out", "it's",
     ]  # fmt: skip
     assert Path(f"{checkout.record}.pwd").read_text().strip() == str(checkout.elsewhere)
+
+
+def test_wrong_arguments_are_refused_before_spark_starts(checkout: Checkout) -> None:
+    shutil.copytree(ROOT / "jobs", checkout.folder / "jobs", dirs_exist_ok=True)
+    for package in ("schemas", "udfs"):
+        shutil.copytree(ROOT / package, checkout.folder / package, dirs_exist_ok=True)
+    done = checkout.run("audit", "--dmp", "x", "--out", "y")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1 and "did you mean --dump?" in done.stderr
+    assert not checkout.record.exists()
+    assert checkout.submitted("audit", "--dump", "x", "--out", "y")[-4:] == [
+        "--dump", "x", "--out", "y",
+    ]  # fmt: skip
 
 
 def test_a_chain_of_symlinks_leads_to_the_same_command(checkout: Checkout) -> None:

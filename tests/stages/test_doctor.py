@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs.cli.commands.doctor import examine
+from jobs.cli.commands.doctor import check_out, examine
 from jobs.main import main
+from jobs.model.errors import UsageError
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "tests/dumps/hanging-sample"
@@ -108,3 +109,14 @@ def test_an_audit_ends_incomplete_and_says_what_the_workers_lack(
     said = capsys.readouterr().err.splitlines()
     assert "executors' Python lacks" in said[-1]
     assert not any(line.startswith("Traceback") for line in said)
+
+
+def test_a_folder_that_cannot_be_written_is_refused_before_the_audit(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    check_out(spark, str(tmp_path / "not/there/yet"))
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "file").write_text("")
+    for out in (tmp_path / "file", tmp_path / "file/below"):
+        with pytest.raises(UsageError, match="nothing can be written there"):
+            check_out(spark, str(out))

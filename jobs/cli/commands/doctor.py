@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from pyspark import cloudpickle
@@ -11,7 +12,7 @@ from jobs.cli.commands import _worker
 from jobs.cli.failures import NO_FILE_SYSTEM, sentence
 from jobs.model.errors import NotFinishedError, UsageError
 from jobs.spark import delta_tables
-from jobs.spark.files import local_folder
+from jobs.spark.files import local_folder, why_unwritable
 from udfs.storage.dump_path import DumpPath, address
 
 NAMED = 4
@@ -123,11 +124,18 @@ def _few(names: Iterable[str]) -> str:
 
 
 def check_out(spark: SparkSession, out: str) -> None:
-    """Tries to write a table where --out lies elsewhere: a failure after hours would be late.
+    """Tries whether --out can be written, elsewhere with a table: after hours it would be late.
 
-    Raises UsageError where Spark cannot write to such an address, else NotFinishedError.
+    Raises UsageError where the folder, or such an address, cannot be written, else
+    NotFinishedError.
     """
-    if local_folder(spark, out) is not None:
+    folder = local_folder(spark, out)
+    if folder is not None:
+        if why := why_unwritable(Path(folder)):
+            raise UsageError(
+                f"--out {out}: nothing can be written there ({why}); name a folder that this user "
+                "may write to."
+            )
         return
     for problem in _out_problems(spark, out):
         raise (UsageError if NO_FILE_SYSTEM in problem else NotFinishedError)(f"{problem}.")

@@ -75,7 +75,7 @@ SIGNATURE = Signature(
     steps=(
         *of_clients(
             *end_steps(
-                "Check that the transaction is still open, and abort it",
+                "Abort the transaction",
                 cannot="its records do not come back: read_committed consumers will never see "
                 "them; save them first",
             )

@@ -66,8 +66,7 @@ SIGNATURE = Signature(
     steps=(
         *of_clients(
             *end_steps(
-                "Check that the transaction is still open. Abort it before the producer's next "
-                "marker decides its records",
+                "Abort the transaction before the producer's next marker decides its records",
                 cannot="a skipped COMMIT: save its records first (read_uncommitted)",
             )
         ),

@@ -82,8 +82,7 @@ SIGNATURE = Signature(
         ),
         *of_clients(
             *end_steps(
-                "The cleaner has passed data whose marker no replica has: check that their "
-                "transaction is still open, and abort it",
+                "The cleaner has passed data whose marker no replica has: abort their transaction",
                 cannot=COMMITTED,
             )
         ),
