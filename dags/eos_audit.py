@@ -152,7 +152,14 @@ def clusters() -> list[dict[str, Any]]:
     given = context["params"]["clusters"]
     wanted = Variable.get(VARIABLE, deserialize_json=True) if given is None else given
     checked = Param(wanted, type="array", items=CLUSTER, minItems=1).resolve()
-    return context["task"].render_template(checked, context)
+    rendered: list[dict[str, Any]] = context["task"].render_template(checked, context)
+    folders = [cluster["out"].rstrip("/") for cluster in rendered]
+    if shared := {folder for folder in folders if folders.count(folder) > 1}:
+        raise AirflowFailException(
+            f"{', '.join(sorted(shared))} is the out of several clusters, whose verdicts would "
+            "replace each other: give each a folder of its own."
+        )
+    return rendered
 
 
 @task(retries=0)

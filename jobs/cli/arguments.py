@@ -34,6 +34,7 @@ LACKING = "the following arguments are required"
 FOLDER_NAME = re.compile(r"(.+)-(\d+)")
 # Smaller numbers are seconds: in ms they would be a day of 1973.
 FIRST_MS = 100_000_000_000
+RATE = re.compile(r"\d+(\.\d+)?[kMG]?")
 SERVER = re.compile(r"[^\s:]+:\d{1,5}|\[[0-9A-Fa-f:.%]+\]:\d{1,5}")
 
 
@@ -121,10 +122,16 @@ def parse(argv: list[str]) -> Arguments:
         folder = FOLDER_NAME.fullmatch(arguments.topic)
         meant = f" (did you mean --topic {folder[1]} --partition {folder[2]}?)" if folder else ""
         refuse(f"{LACKING}: --topic and --partition, or --incident{meant}")
+    if arguments.command == "explain" and arguments.incident is not None:
+        for name in ("topic", "partition", "broker"):
+            if getattr(arguments, name) not in ("", None):
+                refuse(f"--{name} does not go with --incident, which is about all its partitions")
     if arguments.command == "audit" and arguments.bootstrap is None:
         for name in ("command_config", "cache", "topics", "jobs", "max_rate"):
             if getattr(arguments, name):
                 refuse(f"--{name.replace('_', '-')} goes only with --bootstrap")
+    # A copy that is named twice is one copy.
+    arguments.dump = list(dict.fromkeys(arguments.dump or []))
     if file := _file_in(arguments.out):
         refuse(f"--out {arguments.out} cannot be a folder: {file} is a file; name another one")
     return arguments
@@ -171,7 +178,9 @@ def _add_explain(commands: "argparse._SubParsersAction[Parser]") -> None:
         "show what blocks consumers of a partition, or what an incident did, and what to do",
         EXPLAIN_HELP,
     )
-    explain.add_argument("--out", required=True, metavar="DIR", help="folder with the tables")
+    explain.add_argument(
+        "--out", required=True, type=_folder, metavar="DIR", help="folder with the tables"
+    )
     explain.add_argument(
         "--incident", type=int, metavar="N", help="explain this incident instead of a partition"
     )
@@ -194,7 +203,11 @@ def _add_export(commands: "argparse._SubParsersAction[Parser]") -> None:
     )
     _add_dump(export)
     export.add_argument(
-        "--out", required=True, metavar="DIR", help="folder of the table `record`; made if missing"
+        "--out",
+        required=True,
+        type=_folder,
+        metavar="DIR",
+        help="folder of the table `record`; made if missing",
     )
     export.add_argument(
         "--isolation",
@@ -244,7 +257,15 @@ def _subcommand(
     )
 
 
+def _folder(text: str) -> str:
+    # Of a variable that is not set: the folder of the caller is not meant.
+    if not text.strip():
+        raise argparse.ArgumentTypeError("it is empty; name a folder")
+    return text
+
+
 def _dump(text: str) -> DumpPath:
+    _folder(text)
     if has_password(text):
         raise argparse.ArgumentTypeError(
             f"{redacted(text)} contains a key or password. All users of this machine can read "
@@ -265,6 +286,12 @@ def _servers(text: str) -> str:
             raise argparse.ArgumentTypeError(
                 f"{server.strip()!r} is not HOST:PORT, such as kafka-1:9092"
             )
+    return text
+
+
+def _rate(text: str) -> str:
+    if not RATE.fullmatch(text):
+        raise argparse.ArgumentTypeError(f"{text} is not a number of bytes a second, such as 20M")
     return text
 
 
@@ -295,7 +322,9 @@ def _add_doctor(commands: "argparse._SubParsersAction[Parser]") -> None:
         metavar="DIR",
         help="dump that every executor must be able to read (folder or URL); repeatable",
     )
-    doctor.add_argument("--out", metavar="DIR", help="folder in which tables are to be written")
+    doctor.add_argument(
+        "--out", type=_folder, metavar="DIR", help="folder in which tables are to be written"
+    )
 
 
 def _add_audit(commands: "argparse._SubParsersAction[Parser]") -> None:
@@ -315,7 +344,11 @@ def _add_audit(commands: "argparse._SubParsersAction[Parser]") -> None:
         "protocol, and nothing in the cluster is changed (docs/live-clusters.md)",
     )
     audit.add_argument(
-        "--out", required=True, metavar="DIR", help="folder of the Delta tables; made if missing"
+        "--out",
+        required=True,
+        type=_folder,
+        metavar="DIR",
+        help="folder of the Delta tables; made if missing",
     )
     _add_live(audit)
     audit.add_argument(
@@ -362,7 +395,9 @@ def _add_live(audit: argparse.ArgumentParser) -> None:
         help="only these topics and the internal topics (default: all)",
     )
     live.add_argument("--jobs", metavar="N", help="partitions fetched at once (default: 2)")
-    live.add_argument("--max-rate", metavar="RATE", help="most bytes a second, such as 20M")
+    live.add_argument(
+        "--max-rate", type=_rate, metavar="RATE", help="most bytes a second, such as 20M"
+    )
 
 
 def _add_dump(command: "argparse._ActionsContainer", required: bool = True) -> None:
@@ -393,7 +428,9 @@ def _add_report(commands: "argparse._SubParsersAction[Parser]") -> None:
         "print the result of a finished audit again, and write its report",
         REPORT_HELP,
     )
-    report.add_argument("--out", required=True, metavar="DIR", help="folder with the tables")
+    report.add_argument(
+        "--out", required=True, type=_folder, metavar="DIR", help="folder with the tables"
+    )
     report.add_argument("--audit", metavar="ID", help="audit id (default: the newest audit)")
     report.add_argument(
         "--format",
@@ -410,6 +447,7 @@ def _add_report(commands: "argparse._SubParsersAction[Parser]") -> None:
     )
     report.add_argument(
         "--to",
+        type=_folder,
         metavar="DIR",
         help="folder of the files (default: --out, which is for the newest audit only)",
     )

@@ -27,8 +27,8 @@ def of_clients(*steps: Step) -> tuple[Step, ...]:
 def stop_groups(*of: str) -> Step:
     """Before an offset is set: a member would commit its own."""
     return Step(
-        "In __consumer_offsets: stop all members of the groups whose offsets are concerned. "
-        f"{NAMED}",
+        "In __consumer_offsets: stop all members of the groups whose offsets are concerned; the "
+        f"command lists them. {NAMED}",
         command=DESCRIBE_GROUP,
         check="the groups have no active members",
         of=of,
@@ -60,37 +60,36 @@ def start_groups(*of: str) -> Step:
     )
 
 
-def set_groups_back(*of: str) -> tuple[Step, ...]:
+def _set_groups_back(*of: str) -> Step:
     """Where a group has a commit whose output was aborted."""
-    return (
-        stop_groups(*of),
-        Step(
-            "In __consumer_offsets: where the newest commit of a group is an aborted one, set the "
-            "group back to its commit before that one. It skipped input whose output was aborted",
-            before=NO_MEMBER,
-            check="kafka-consumer-groups.sh --describe shows these offsets",
-            of=of,
-            offsets=True,
-        ),
-        start_groups(*of),
+    return Step(
+        "In __consumer_offsets: where the newest commit of a group is an aborted one, set the "
+        "group back to its commit before that one. It skipped input whose output was aborted. "
+        f"{NAMED}",
+        before=NO_MEMBER,
+        check="kafka-consumer-groups.sh --describe shows these offsets",
+        of=of,
+        offsets=True,
     )
 
 
-def abort_offsets(*of: str) -> tuple[Step, ...]:
+def abort_offsets(*of: str, back: tuple[str, ...] = ()) -> tuple[Step, ...]:
     """The steps that end offset commits which hang, and set what is lacking of other kinds.
 
-    A group whose commit was to be aborted goes on from the offset that it has.
+    A group whose commit was to be aborted goes on from the offset that it has. `back`: kinds of
+    which a group has an aborted commit. Groups stand still until all of it is done.
     """
     kinds = (BLOCKED, *of)
     ends = end_steps(
         "In __consumer_offsets: abort the transaction",
-        cannot="the offsets of a transaction that was committed: the next step sets them",
+        cannot="the offsets of a transaction that was committed: they are set afterwards",
     )
     # Records of a group are not saved: the offset that it lacks is set.
     ending = [step for step in ends if step.ended_by == ABORTED]
     return (
-        stop_groups(*kinds)._replace(ended_by=ABORTED),
+        stop_groups(*kinds, *back)._replace(ended_by=ABORTED),
         *(step._replace(offsets=True) for step in ending),
         set_groups(*kinds)._replace(ended_by=MAY_BE_COMMITTED),
-        start_groups(*kinds)._replace(ended_by=ABORTED),
+        *((_set_groups_back(*back),) if back else ()),
+        start_groups(*kinds, *back)._replace(ended_by=ABORTED),
     )

@@ -193,6 +193,15 @@ def test_a_cluster_is_described_in_full_or_not_at_all(pretend: Any) -> None:
     assert not (checkout.folder / "calls").exists()
 
 
+def test_two_clusters_do_not_share_a_folder(pretend: Any) -> None:
+    checkout = pretend("verdict 0")
+    one = checkout.cluster()
+    other = one | {"name": "other", "out": one["out"] + "/"}
+    with pytest.raises(Exception, match="is the out of several clusters"):
+        checkout.run(one, other)
+    assert not (checkout.folder / "calls").exists()
+
+
 def test_the_set_up_of_the_manual_is_enough(
     pretend: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,7 +20,7 @@ Known bug: KAFKA-20734, seen in 4.3.0. 3.9 queues the markers of such partitions
 
 from typing import Any
 
-from jobs.incidents.offset_steps import abort_offsets, of_clients, set_groups_back
+from jobs.incidents.offset_steps import abort_offsets, of_clients
 from jobs.incidents.signature import (
     CLEANED_DATA,
     LOST,
@@ -70,7 +70,6 @@ SIGNATURE = Signature(
                 cannot="a skipped COMMIT: save its records first (read_uncommitted)",
             )
         ),
-        *abort_offsets("committed_records_invisible"),
         Step(
             "Correct results that consumers computed from aborted records. The table consequence "
             "has their offsets",
@@ -78,7 +77,7 @@ SIGNATURE = Signature(
             of=("aborted_records_visible",),
             offsets=False,
         ),
-        *set_groups_back("aborted_records_visible"),
+        *abort_offsets("committed_records_invisible", back=("aborted_records_visible",)),
         Step(
             "Produce the committed records that are not delivered again, in a new transaction",
             before=(

@@ -60,8 +60,9 @@ CHECK = Check(
         epoch="previous.epoch",
     ),
     remedy=lambda: text(
-        "Find the outcome of the transaction of epoch {epoch} in __transaction_state. If it was "
-        "aborted, consumers must not use its records in {topic}-{partition}, up to offset {last}.",
+        "Where the transaction of epoch {epoch} was aborted, consumers must not use its records "
+        "in {topic}-{partition}, up to offset {last}. The incident of this finding tells the "
+        "outcome where the dump has it, else the record of that epoch in __transaction_state.",
         epoch="previous.epoch",
         last="previous.last_offset",
     ),
