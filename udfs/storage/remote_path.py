@@ -122,8 +122,8 @@ class RemotePath:
         return RemotePath(self.tree, f"{self.below}/{key}" if self.below else key)
 
     @property
-    def _key(self) -> tuple[str, list[str]]:
-        return self.tree.uri, self.below.split("/")
+    def _key(self) -> tuple[str, ...]:
+        return self.tree.uri, *self.below.split("/")
 
     @property
     def name(self) -> str:
