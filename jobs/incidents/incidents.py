@@ -185,6 +185,7 @@ def _lines(
             suspect_topics=_topics(followed.rows, one["incident"], SUSPECT),
             clean_topics=_topics(followed.rows, one["incident"], CLEAN),
             first_step=one["steps"][0]["what"] if one["steps"] else None,
+            topics=tuple(one["topics"] or ()),
             index_contradicts=not set(INDEXED_OUTCOME).isdisjoint(sums[one["incident"]].codes),
         )
 

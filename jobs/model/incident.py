@@ -66,6 +66,7 @@ class IncidentLine:
     None where there was none before. `suspect_topics`, `clean_topics`: topics downstream with and
     without records derived of affected ones; not `followed`: nobody looked for them.
     `index_contradicts`: a `.txnindex` tells consumers another outcome than the markers of the log.
+    `topics`: those of its findings.
     """
 
     incident: int
@@ -86,11 +87,14 @@ class IncidentLine:
     committing: tuple[str, ...] = field(default=())
     committing_count: int = 0
     index_contradicts: bool = False
+    topics: tuple[str, ...] = field(default=())
 
     @property
     def consequence(self) -> str:
-        """All consequences in one sentence."""
+        """All consequences in one sentence, with the topics."""
         told = [effect.sentence for effect in self.effects]
+        if told and self.topics:
+            told[-1] += f" ({_some(self.topics)})"
         if self.index_contradicts:
             changed = self.kind == "changed_marker"
             told.append(INDEX_DECIDES if changed else INDEX_CONTRADICTS)
@@ -127,7 +131,7 @@ class IncidentLine:
     def of(cls, stored: dict[str, Any]) -> "IncidentLine":
         """From `dataclasses.asdict`, also through JSON."""
         effects = tuple(Effect(**effect) for effect in stored["effects"])
-        names = ("groups", "suspect_topics", "clean_topics", "committing")
+        names = ("groups", "suspect_topics", "clean_topics", "committing", "topics")
         lists = {name: tuple(stored.get(name, ())) for name in names}
         return cls(**stored | lists | {"effects": effects})
 

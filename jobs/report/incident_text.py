@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from textwrap import wrap
 
 from jobs.model.counted import count
-from jobs.model.incident import IncidentLine
+from jobs.model.incident import CONSEQUENCES, IncidentLine
 from jobs.model.moment import moment
 from jobs.report.facts import AffectedGroup, Consequence, Derived, Event, Incident, RepairStep
 from jobs.report.visible import visible
@@ -65,7 +65,7 @@ def _range(row: Consequence) -> str:
     if row.broker is not None:
         place += f" on broker {row.broker}"
     if row.first_offset is not None:
-        place += f", offsets {row.first_offset} to {row.last_offset}"
+        place += f", {_offsets(row)}"
     numbers = [
         count(number, noun)
         for number, noun in ((row.records, "record"), (row.transactions, "transaction"))
@@ -75,24 +75,29 @@ def _range(row: Consequence) -> str:
     return ": ".join([row.kind, ", ".join([place, *numbers])])
 
 
+def _offsets(row: Consequence | AffectedGroup | Derived) -> str:
+    if row.last_offset in (None, row.first_offset):
+        return f"offset {row.first_offset}"
+    return f"offsets {row.first_offset} to {row.last_offset}"
+
+
 def _group(row: AffectedGroup) -> str:
+    committed = f"{row.topic}-{row.partition} at {row.committed_offset}"
+    what = CONSEQUENCES[row.kind]
     if row.position == OWN:
         return (
-            f"{row.group} committed {row.topic}-{row.partition} at {row.committed_offset} itself: "
-            f"{row.kind} at {row.first_offset} to {row.last_offset} of {OFFSETS_TOPIC}"
+            f"{row.group}: its own commit of {committed} is affected "
+            f"({what}: {_offsets(row)} of {OFFSETS_TOPIC})"
         )
-    return (
-        f"{row.group} {STANDS[row.position]}: {row.topic}-{row.partition} at "
-        f"{row.committed_offset}, {row.kind} at {row.first_offset} to {row.last_offset}"
-    )
+    return f"{row.group} {STANDS[row.position]}: {committed} ({what}: {_offsets(row)})"
 
 
 def _derived(row: Derived) -> str:
     if row.first_offset is None:
         return f"{row.topic}-{row.partition} is {row.state}: {row.path}"
     return (
-        f"{row.topic}-{row.partition} is {row.state}, offsets {row.first_offset} to "
-        f"{row.last_offset}: {count(row.records, 'record')}, {row.path}"
+        f"{row.topic}-{row.partition} is {row.state}, {_offsets(row)}: "
+        f"{count(row.records, 'record')}, {row.path}"
     )
 
 

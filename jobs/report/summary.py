@@ -88,6 +88,8 @@ def _incidents(verdict: Verdict, detail: Detail) -> list[str]:
         plural = "finding" if one.findings == 1 else "findings"
         fresh = ", new" if one.new else ""
         told = f"{one.title} ({one.grade}{fresh}): {one.findings:,} {plural}"
+        if 0 < one.violations < one.findings:
+            told += f", {one.violations:,} of them proven"
         lines.append(f"  {one.incident}. {told}")
         if one.incident <= whole:
             derived = f"; {one.derived}" if one.derived else ""
