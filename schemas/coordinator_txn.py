@@ -20,4 +20,9 @@ COORDINATOR_TXN = table(
     long("record_offset", "offset of the record"),
     integer("client_transaction_version", "client's version, tag 2; 0: none; -1: value version 0"),
     boolean("tombstone", "the value is null: the transactional id has expired"),
+    boolean(
+        "owner",
+        "the audit takes the producer id to be of this transactional id; false: another record "
+        "tells more of one of the two, or the id went on with another producer id",
+    ),
 )

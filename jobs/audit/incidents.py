@@ -155,16 +155,13 @@ def _of_ranges(
     ).mapInArrow(lambda batches: read(batches, ranges, options), schema)
 
 
-def _metadata_files(audit: Audit) -> set[int]:
-    """The files of the largest copy of `__cluster_metadata`; of several clusters none."""
-    logs = audit.dump.metadata_logs
-    if not logs or len({one.cluster_id for one in logs}) > 1:
-        return set()
-    largest = max(logs, key=lambda one: sum(file.size for file in one.files))
-    return {file.file_index for file in largest.files}
+def _metadata_files(audit: Audit) -> frozenset[int]:
+    """The files of the copy of `__cluster_metadata` that its facts are from; of several none."""
+    copies = list(audit.read.decoded.clusters.furthest.values())
+    return copies[0] if len(copies) == 1 else frozenset()
 
 
-def _changes(audit: Audit, files: set[int]) -> DataFrame:
+def _changes(audit: Audit, files: frozenset[int]) -> DataFrame:
     """Rows of METADATA_CHANGE of some files."""
     options = decode_options(audit.request.settings, "records")
 

@@ -12,6 +12,7 @@ from jobs.audit.audit import Audit
 from jobs.audit.identity import code_digest, of_incomplete
 from jobs.model.expectation_results import Result
 from jobs.model.transactions import all_transactions
+from jobs.replay.coordinator import with_owner
 from jobs.report import history
 from jobs.report.verdict import Verdict
 from jobs.spark import delta_tables
@@ -146,7 +147,7 @@ def result_tables(spark: SparkSession, audit: Audit) -> dict[str, DataFrame]:
         "decode_failure": _placed(audit, _named(audit.read.damages, audit.read.files)),
         "txn": _placed(audit, _transactions(audit)),
         "aborted_txn": _placed(audit, _aborted(audit)),
-        "coordinator_txn": audit.replayed.coordinator,
+        "coordinator_txn": with_owner(audit.replayed.coordinator, audit.replayed.owners),
         "partition_state": audit.read.kept.keep(audit.replayed.partition_states()),
         "violation": audit.verified.findings,
         "check_run": _check_runs(spark, audit.verified),

@@ -112,16 +112,16 @@ def read_clusters(dump: Dump, decoded: DataFrame) -> Clusters:
 def clusters(dump: Dump, facts: Sequence[Told], splits: Sequence[Told]) -> Clusters:
     """From `facts` (rows of METADATA_TYPE with file_index) and the summaries of the splits."""
     copies = _committed([(one, _copy(one, facts, splits)) for one in dump.metadata_logs])
-    by_length: dict[str, list[tuple[DumpMetadataLog, _Copy]]] = defaultdict(list)
-    for one, copy in sorted(copies, key=lambda pair: pair[1].last_offset):
-        # Without a name the topic of the partitions is unknown.
-        if one.cluster_id is not None:
-            by_length[one.cluster_id].append((one, copy))
+    by_length: dict[str | None, list[tuple[DumpMetadataLog, _Copy]]] = defaultdict(list)
+    for one, copy in sorted(copies, key=_reach):
+        by_length[one.cluster_id].append((one, copy))
     blocks = [_blocks(one, copy) for one, copy in copies]
     return Clusters(
         by_id={
             name: _with_brokers(_of_all_copies(own), own, _stopped(dump, name))
             for name, own in by_length.items()
+            # Without a name the topic of the partitions is unknown.
+            if name is not None
         },
         regressions=[
             (before, block)
@@ -130,7 +130,16 @@ def clusters(dump: Dump, facts: Sequence[Told], splits: Sequence[Told]) -> Clust
             if overlaps_block_before(before.next_producer_id, block.next_producer_id)
         ],
         unreadable=sum(len(copy.of_kind(Undecodable)) for _, copy in copies),
+        furthest={
+            name: frozenset(file.file_index for file in own[-1][0].files)
+            for name, own in by_length.items()
+        },
     )
+
+
+def _reach(one: tuple[DumpMetadataLog, _Copy]) -> tuple[int, bool]:
+    """How far a copy reaches; of copies that reach equally far the whole past counts more."""
+    return one[1].last_offset, one[1].from_the_beginning()
 
 
 def _committed(

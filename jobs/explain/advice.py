@@ -249,10 +249,16 @@ def _unknown_owner(given: Situation) -> list[str]:
 
 
 def _not_listed(given: Situation) -> list[str]:
+    unseen = given.holder is not None and given.holder["last_offset"] is None
+    reason = (
+        "Its batches are gone, so the checks do not see it"
+        if unseen
+        else "It is too recent to be reported as hanging, or the copies were taken at different "
+        "moments"
+    )
     return [
-        "It is too recent to be reported as hanging, or the copies were taken at different "
-        "moments. If it is still open after transaction.max.timeout.ms, abort it if the brokers "
-        "report it as hanging:",
+        f"{reason}. If it is still open after transaction.max.timeout.ms, abort it if the "
+        "brokers report it as hanging:",
         *_ask_the_brokers(given),
     ]
 

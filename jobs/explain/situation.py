@@ -41,10 +41,11 @@ MISSING_MARKER = "missing_marker_in_listed_partition"
 class Situation:
     """`state`: row of partition_state. `replicas`: those of the other brokers' copies.
 
-    `holder`: row of txn that holds the last stable offset, None where none does. `owner`: row of
-    coordinator_txn of its producer id, None where there is none. `behind`: further open
-    transactions of the partition, the first few. `waiting`: (transactions, records) in the table
-    txn that begin at or after the last stable offset, and how many end there that began before.
+    `holder`: row of txn that holds the last stable offset, None where none does; see `remembered`.
+    `owner`: row of coordinator_txn of its producer id, None where there is none. `behind`: further
+    open transactions of the partition, the first few. `waiting`: (transactions, records) in the
+    table txn that begin at or after the last stable offset, and how many end there that began
+    before.
     `here`, `elsewhere`: findings in the partition, and about the holder's producer id in others;
     the first ones, `here_in_all` and `elsewhere_in_all` how many there are. `knows_topic_ids`: the
     brokers store topic ids, so they are 2.8 or newer. `dumped`: whether the dump has a coordinator
@@ -126,10 +127,33 @@ class Situation:
         return int((self.holder or {})["first_offset"] if remembered is None else remembered)
 
 
+def remembered(state: Row) -> Row | None:
+    """A row of txn of the holder by its partition alone; None where nothing holds it.
+
+    Of a transaction that has no batch at or above the log start a broker remembers what its newest
+    producer snapshot has (`udfs.rules.memory`); the table txn does not have it. Null is what only
+    its batches tell.
+    """
+    if state["lso_producer_id"] is None:
+        return None
+    first = state.get("lso_first_offset")
+    return {
+        "producer_id": state["lso_producer_id"],
+        "producer_epoch": state["lso_producer_epoch"],
+        "first_offset": state["last_stable_offset"] if first is None else first,
+        "last_offset": None,
+        "outcome": "open",
+        "marker_offset": None,
+        "records": None,
+        "batches": None,
+        "head_known": False,
+    }
+
+
 def what_holds(given: Situation) -> str:
     """What holds the last stable offset: one of the constants above."""
     state, holder, owner = given.state, given.holder, given.owner
-    if state["lso_producer_id"] is None or holder is None:
+    if holder is None:
         behind = state["last_stable_offset"] < state["log_end_offset"]
         return HIGH_WATERMARK if behind else NOTHING
     if holder["marker_offset"] is not None:

@@ -81,18 +81,26 @@ def _holder(given: Situation) -> Iterator[str]:
     identity = state["lso_transactional_id"]
     owner = "no known transactional id" if identity is None else f"id {printable(identity)}"
     yield f"  producer {holder['producer_id']}, epoch {holder['producer_epoch']}, {owner}"
-    yield (
-        f"  offsets {holder['first_offset']} to {holder['last_offset']}, "
-        f"{count(holder['records'], 'record')} in {count(holder['batches'], 'batch', 'batches')}"
-    )
-    if not holder["head_known"]:
+    if holder["last_offset"] is None:
+        yield (
+            f"  from offset {holder['first_offset']}, by the newest producer snapshot: this copy "
+            "has none of its batches"
+        )
+    else:
+        yield (
+            f"  offsets {holder['first_offset']} to {holder['last_offset']}, "
+            f"{count(holder['records'], 'record')} in "
+            f"{count(holder['batches'], 'batch', 'batches')}"
+        )
+    if holder["last_offset"] is not None and not holder["head_known"]:
         yield "  the transaction may have begun before the first offset of this copy"
     if holder["marker_offset"] is not None:
         yield f"  decided as {holder['outcome']} at offset {holder['marker_offset']}"
     held = given.held_ms
     age = "" if held is None else f", {duration(held)} {'before' if held >= 0 else 'after'} the "
     age += "audit's moment" if age else ""
-    yield f"  since {moment(state['lso_since_ms'])}{age} (timestamp of its first batch)"
+    told = "" if state["lso_since_ms"] is None else " (timestamp of its first batch)"
+    yield f"  since {moment(state['lso_since_ms'])}{age}{told}"
     if given.behind:
         others = ", ".join(
             f"{row['first_offset']} (producer {row['producer_id']})" for row in given.behind

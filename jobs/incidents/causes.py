@@ -159,8 +159,8 @@ def _bounded(cause: Numbers, violation: Booleans) -> Numbers:
 def _by_moment(findings: Findings, mine: Numbers) -> Numbers:
     """Findings whose moments follow each other closely; an undated one goes with its neighbour.
 
-    That is the nearest dated one of its topic partition, or one of its producer; what has neither
-    goes with most.
+    That is the nearest dated one of its topic partition, or the first of its producer; what has
+    neither goes with most. Of two that are equally near the earlier one.
     """
     at = findings.at[mine]
     dated = at >= 0
@@ -172,7 +172,9 @@ def _by_moment(findings: Findings, mine: Numbers) -> Numbers:
     if dated.all():
         return cause
     _next_to_dated(findings, mine, cause)
-    of_producer = dict(zip(findings.producer[mine[dated]], cause[dated], strict=True))
+    # Of each producer the last one that is put there stays.
+    newest_first = order[::-1]
+    of_producer = dict(zip(findings.producer[mine[newest_first]], cause[newest_first], strict=True))
     most = np.bincount(cause[dated]).argmax()
     for left in np.flatnonzero(cause < 0):
         producer = findings.producer[mine[left]]
@@ -194,10 +196,12 @@ def _next_to_dated(findings: Findings, mine: Numbers, cause: Numbers) -> None:
         for row, one in zip(rows[::way], whose[::way], strict=True):
             if findings.row_place[row] != place:
                 place, last = int(findings.row_place[row]), -1
+            at = int(findings.row_offset[row])
             if known[one] >= 0:
-                last, offset = int(known[one]), int(findings.row_offset[row])
+                same = last >= 0 and at == offset
+                last, offset = min(last, int(known[one])) if same else int(known[one]), at
             elif last >= 0:
-                here = (abs(int(findings.row_offset[row]) - offset), last)
+                here = (abs(at - offset), last)
                 nearest[int(one)] = min(nearest.get(int(one), here), here)
     for one, (_, taken) in nearest.items():
         cause[one] = taken

@@ -54,7 +54,13 @@ def events(
     if frames:
         told = _some(reduce(DataFrame.unionByName, frames)).select(*NAMES)
         rows += [row.asDict() for row in told.collect()]
-    return sorted(rows, key=lambda row: (row["incident"], row["at_ms"], row["event"]))
+    return sorted(rows, key=_turn)
+
+
+def _turn(row: Mapping[str, Any]) -> tuple[object, ...]:
+    """Where a row stands: by time, and among those of one moment by all that it tells."""
+    names = ("incident", "at_ms", "event", *NAMES)
+    return tuple((row[name] is not None, row[name]) for name in dict.fromkeys(names))
 
 
 def _frames(placed: DataFrame, dated: Mapping[int, Row], logs: Logs) -> Iterator[DataFrame]:

@@ -72,7 +72,7 @@ def own_commits(consequences: DataFrame, known: Known, newest: DataFrame) -> Dat
     names = ("incident", "kind", "first_offset", "last_offset", "provable", "ended_by")
     asked = (
         of_copy.select("partition_index", "c.producer_id", *[f"c.{name}" for name in names])
-        .orderBy("partition_index", *names)
+        .orderBy("partition_index", *names, "producer_id")
         .limit(MOST_RANGES)
         .collect()
     )

@@ -255,7 +255,9 @@ def _hit(groups: DataFrame) -> DataFrame:
 
 def _commits(own: DataFrame) -> dict[int, list[Commit]]:
     """Commits that groups lack, by incident: some of each kind, more than plans can name."""
-    order = Window.partitionBy("incident", "kind").orderBy("group", "topic", "partition")
+    order = Window.partitionBy("incident", "kind").orderBy(
+        "group", "topic", "partition", "committed_offset", "ended_by"
+    )
     ranked = own.filter("behind").withColumn("turn", F.row_number().over(order))
     rows = ranked.filter(F.col("turn") <= MOST_PLACES + 1).orderBy("incident", "kind", "turn")
     found: dict[int, list[Commit]] = {}
@@ -270,7 +272,7 @@ def _places(effects: DataFrame) -> dict[int, list[tuple[Place, int | None]]]:
     # Partitions of __consumer_offsets have steps of their own.
     of_offsets = F.col("topic") == OFFSETS_TOPIC
     kind = Window.partitionBy("incident", "kind", of_offsets)
-    at = ("topic", "partition", "broker", "start_offset")
+    at = ("topic", "partition", "broker", "start_offset", "producer_id")
     order = kind.orderBy(*at)
     # Of what blocks a partition has a row an open transaction; each is ended by itself.
     own = ("incident", "kind", *at[:3], "producer_id")

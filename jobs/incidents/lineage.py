@@ -160,8 +160,8 @@ def _spread(spread: Spread, inputs: DataFrame, traffic: Traffic) -> None:
             spread.reads.append(InputRead(incident, row.since_ms, *place, row.group))
         frontier = {
             (incident, partition)
-            for (incident, _), (read, output) in _outputs_of(readers, traffic).items()
-            for partition, written in output.items()
+            for (incident, _), (read, output) in sorted(_outputs_of(readers, traffic).items())
+            for partition, written in sorted(output.items())
             if spread.add(incident, read, partition, written)
         }
         if not frontier:
@@ -175,20 +175,29 @@ def _readers(
     rows = [(incident, *place, spread.first[incident, place]) for incident, place in frontier]
     begins = small(local_frame(inputs.sparkSession, rows, THRESHOLDS))
     found = inputs.join(begins, on=["topic", "partition"]).mapInArrow(first_reads, FIRST_READ)
+    return first_of_each(found.collect())
+
+
+def first_of_each(rows: Iterable[Any]) -> dict[tuple[int, int], Any]:
+    """(incident, producer id) -> its first row of FIRST_READ.
+
+    One transaction commits offsets of several partitions, in batches of one timestamp or in one
+    batch: of these the first partition by name, and its first group, whatever order they come in.
+    """
+
+    def place(row: Any) -> tuple[object, ...]:
+        return row.producer_epoch, row.since_ms, row.topic, row.partition, row.group
+
     readers: dict[tuple[int, int], Any] = {}
-    for row in found.collect():
-        key = (row.incident, row.producer_id)
-        known = readers.get(key)
-        at = (row.producer_epoch, row.since_ms)
-        if known is None or at < (known.producer_epoch, known.since_ms):
-            readers[key] = row
-    return readers
+    for row in sorted(rows, key=place):
+        readers.setdefault((row.incident, row.producer_id), row)
+    return dict(sorted(readers.items()))
 
 
 def _outputs_of(
     readers: Mapping[tuple[int, int], Any], traffic: Traffic
 ) -> dict[tuple[int, int], tuple[Any, dict[Partition, Written]]]:
-    """What each of some readers wrote from its transaction on."""
+    """What each of some readers wrote from its transaction on, in any order."""
     asked = [
         Since(incident, producer, row.producer_epoch, row.since_ms - traffic.tolerance_ms)
         for (incident, producer), row in readers.items()

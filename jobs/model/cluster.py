@@ -57,11 +57,14 @@ class Clusters:
 
     `regressions`: in any copy, a block of producer ids and the one before that it does not lie
     behind. `unreadable`: records, damage and gaps of the copies that may hide more facts.
+    `furthest`: cluster id, None for unknown -> numbers of the files of the copy that the facts of
+    the cluster are from.
     """
 
     by_id: Mapping[str, Cluster] = field(default_factory=dict)
     regressions: Sequence[tuple[Block, Block]] = ()
     unreadable: int = 0
+    furthest: Mapping[str | None, frozenset[int]] = field(default_factory=dict)
 
     def of(self, cluster_id: str | None) -> Cluster:
         """The cluster; where the dump has no copy of its metadata, one that nothing is known of."""

@@ -135,3 +135,14 @@ def owners(states: DataFrame) -> DataFrame:
     moments = [F.col(f"last.{name}") for name in ("record_timestamp", *place[1:], "state")]
     newest = furthest.groupBy("producer_id").agg(F.max(F.struct(*moments)).alias("newest"))
     return newest.select("newest.state.*")
+
+
+def with_owner(states: DataFrame, owners: DataFrame) -> DataFrame:
+    """Adds `owner` to `last_states`: whether the row is one of `owners`, which is of them."""
+    key = ("broker", "partition", "transactional_id", "producer_id", "record_offset")
+    chosen = owners.select(*[F.col(name).alias(f"own_{name}") for name in key])
+    same = [F.col(name).eqNullSafe(F.col(f"own_{name}")) for name in key]
+    owned = F.col("own_producer_id").isNotNull()
+    return states.join(small(chosen), on=same, how="left").select(
+        *states.columns, owned.alias("owner")
+    )

@@ -66,7 +66,7 @@ def examples(findings: DataFrame, per_code: int) -> tuple[Finding, ...]:
     """The first findings of each code and verdict, new ones first, then by place."""
     order = Window.partitionBy("code", "verdict").orderBy(
         F.desc_nulls_last("new"), "topic", "partition", "broker", "offset_first", "producer_id",
-        "offset_last", "file", "byte_position",
+        "offset_last", "file", "byte_position", "producer_epoch", "message", "expected", "found",
     )  # fmt: skip
     ranked = findings.withColumn("rank", F.row_number().over(order))
     chosen = ranked.filter(F.col("rank") <= per_code).orderBy("code", "verdict", "rank")

@@ -23,8 +23,20 @@ MAX_GROUPS = 20
 MAX_DERIVED = 20
 # More than the table has of an incident (`jobs.incidents.events`).
 MAX_EVENTS = 200
-CONSEQUENCE_ORDER = ("kind", "topic", "partition", "broker", "first_offset")
-GROUP_ORDER = ("group", "topic", "partition", "kind", "first_offset")
+# Orders are total: rows that are equal in all of one are shown alike.
+CONSEQUENCE_ORDER = (
+    "kind", "topic", "partition", "broker", "first_offset", "last_offset", "since_ms",
+    "transactions", "records", "provable",
+)  # fmt: skip
+GROUP_ORDER = (
+    "group", "topic", "partition", "kind", "first_offset", "last_offset", "committed_offset",
+    "position",
+)  # fmt: skip
+DERIVED_ORDER = ("depth", "topic", "partition", "path")
+EVENT_ORDER = (
+    "at_ms", "event", "broker", "topic", "partition", "offset", "producer_id", "producer_epoch",
+    "detail",
+)  # fmt: skip
 
 
 def incidents(table: Callable[[str], DataFrame], only: int | None = None) -> tuple[Incident, ...]:
@@ -40,10 +52,8 @@ def incidents(table: Callable[[str], DataFrame], only: int | None = None) -> tup
     effects = _some(mine("consequence"), MAX_CONSEQUENCES, *CONSEQUENCE_ORDER)
     position = F.array_position(F.array(*[F.lit(p) for p in (OWN, READ, INSIDE)]), "position")
     groups = _some(mine("affected_group"), MAX_GROUPS, (position == 0), *GROUP_ORDER)
-    derived = _some(mine("affected"), MAX_DERIVED, F.desc("state"), "depth", "topic", "partition")
-    events = _some(
-        mine("incident_event"), MAX_EVENTS, "at_ms", "event", "broker", "topic", "offset"
-    )
+    derived = _some(mine("affected"), MAX_DERIVED, F.desc("state"), *DERIVED_ORDER)
+    events = _some(mine("incident_event"), MAX_EVENTS, *EVENT_ORDER)
     return tuple(
         _incident(row, *[some.get(row.incident, []) for some in (effects, groups, derived, events)])
         for row in told

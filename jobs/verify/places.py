@@ -4,6 +4,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.model.found import ALL_ABORTED
+from jobs.verify.repeated import IN_ORDER
 from jobs.verify.verdict import DECIDED_BY
 from schemas.verdicts import INCONCLUSIVE
 from schemas.violation import FINDING_COLUMNS, FINDING_PLACE, VIOLATION
@@ -33,7 +34,7 @@ def one_a_cause(findings: DataFrame) -> DataFrame:
     place = F.struct(*FINDING_PLACE.names)
     of_partition = Window.partitionBy(
         "code", "verdict", "reason", "cause_id", "decision", "topic", "partition", "broker"
-    ).orderBy("offset_first", "offset_last", "byte_position")
+    ).orderBy(*IN_ORDER)
     rest = [field.name for field in FINDING_COLUMNS if field.name not in SAME]
     joined = (
         findings.filter(caused)

@@ -17,6 +17,14 @@ KIND = (
 )  # fmt: skip
 
 
+# Findings of one kind in a partition, the first one first. Of what its batches do not tell apart,
+# as of producers that a snapshot lacks, all that a finding says does.
+IN_ORDER = (
+    "offset_first", "offset_last", "byte_position", "file", "producer_id", "producer_epoch",
+    "transactional_id", "message", "expected", "found",
+)  # fmt: skip
+
+
 def combined(findings: DataFrame) -> DataFrame:
     """Rows of FINDING_COLUMNS in, and fewer out: the first of a kind stands for all of it.
 
@@ -26,7 +34,7 @@ def combined(findings: DataFrame) -> DataFrame:
     have no common cause.
     """
     kind = Window.partitionBy(*KIND)
-    in_order = kind.orderBy("offset_first", "offset_last", "byte_position")
+    in_order = kind.orderBy(*IN_ORDER)
     number, reach = F.col("number"), F.col("reach")
     most = F.when(F.col("code").isin(*ONCE), 1).otherwise(FEW)
     folded = (F.col("verdict") != VIOLATION) & (number > most)

@@ -56,6 +56,16 @@ def test_what_cannot_be_decided_is_told_one_by_one_while_it_is_little(spark: Spa
 
 
 @pytest.mark.spark
+def test_of_findings_at_one_place_the_first_by_what_they_say_stands_for_all(
+    spark: SparkSession,
+) -> None:
+    given = [at(5, producer_id=number, message=f"Of {number}.") for number in range(FEW + 2)]
+    for turn in (1, -1):
+        ((_, _, message, _),) = told(spark, given[::turn])
+        assert message.startswith("Of 0."), message
+
+
+@pytest.mark.spark
 @pytest.mark.parametrize("severity", ["error", "warning", "info"])
 def test_violations_are_all_told(spark: SparkSession, severity: str) -> None:
     proven = {"severity": severity, "verdict": "violation", "reason": None}

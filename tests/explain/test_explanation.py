@@ -85,6 +85,9 @@ SITUATIONS = [
     (found(finding("late_write_after_marker", "suspect")), it.MAY_HANG),
     (replace(MERELY_OPEN, owner=OWNER | {"partitions": ["stock-0"]}), it.NOT_LISTED),
     (replace(MERELY_OPEN, owner=None), it.UNKNOWN_OWNER),
+    # By a producer snapshot alone: its batches are gone.
+    (replace(MERELY_OPEN, holder=it.remembered(STATE)), it.OPEN),
+    (replace(MERELY_OPEN, holder=it.remembered(STATE), owner=COMPLETED), it.NOT_LISTED),
 ]  # fmt: skip
 
 
@@ -191,6 +194,15 @@ def test_the_abort_names_the_start_that_the_broker_remembers() -> None:
     assert "--start-offset 41" in explanation(replace(HANGS, state=trimmed))
     of_older_tables = explanation(replace(HANGS, state=STATE))
     assert BY_START in of_older_tables and "--coordinator-epoch 0" in of_older_tables
+
+
+def test_of_a_holder_whose_batches_are_gone_no_number_is_told() -> None:
+    state = STATE | {"lso_first_offset": 41, "lso_since_ms": None, "log_start_offset": 60}
+    told = explanation(replace(MERELY_OPEN, state=state, holder=it.remembered(state)))
+    assert "from offset 41, by the newest producer snapshot" in told
+    assert "since an unknown moment" in told
+    assert "None" not in told
+    assert it.remembered(UNHELD) is None
 
 
 def test_what_is_not_of_the_running_transaction_is_named() -> None:

@@ -1,5 +1,6 @@
 """Which findings have one cause: arrays of all findings, beside what each alone would say."""
 
+from itertools import permutations
 from typing import NamedTuple
 
 import numpy as np
@@ -97,6 +98,17 @@ def test_undated_findings_go_with_the_nearest_of_their_partition_or_of_their_pro
     found = numbers(early, late, near_early, near_late, elsewhere, alone, early)
     assert found[2] == found[0] == found[6] != found[1] == found[3] == found[4]
     assert found[5] == found[0]
+
+
+def test_where_undated_findings_go_does_not_depend_on_the_order_of_rows() -> None:
+    early = One(LOST, at=0, places=((0, 100),), producer=1)
+    late = One(LOST, at=AN_HOUR_MS, places=((0, 100),), producer=1)
+    of_producer = One(LOST, places=((5, 0),), producer=1)
+    beside, in_front = One(LOST, places=((0, 107),)), One(LOST, places=((0, 93),))
+    given = (early, late, of_producer, beside, in_front)
+    for turn in permutations(range(len(given))):
+        found = dict(zip(turn, numbers(*[given[one] for one in turn]), strict=True))
+        assert found[0] == found[2] == found[3] == found[4] != found[1], turn
 
 
 def test_brokers_and_producers_have_incidents_of_their_own_where_the_signature_says_so() -> None:

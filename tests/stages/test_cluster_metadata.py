@@ -442,6 +442,28 @@ def test_a_higher_epoch_that_died_with_its_leader_was_never_committed(
         assert told.deleted == (frozenset({text_of(IDS["one"])} if elected_again else ()))
 
 
+def test_the_copy_that_reaches_furthest_is_read_again_however_many_bytes_it_has(
+    tmp_path: Path,
+) -> None:
+    whole = [[topic("a", "one")], *blocks(*range(1000, 20_000, 1000))]
+    state, end = log([[topic("a", "one")], *blocks(20_000)]), len(whole)
+    broker_folder(tmp_path, "short", {f"{0:020}.log": log(whole)})
+    further = {
+        f"{end:020}-{0:010}.checkpoint": state, f"{end:020}.log": log(blocks(21_000), end)
+    }  # fmt: skip
+    broker_folder(tmp_path, "further", further, number=2)
+    assert folders(tmp_path) == {"further"}
+    broker_folder(tmp_path, "whole", {f"{0:020}.log": log([*whole, *blocks(21_000)])}, number=3)
+    assert folders(tmp_path) == {"whole"}
+
+
+def folders(root: Path) -> set[str]:
+    """The log directories whose copy of the only cluster is chosen."""
+    (files,) = read(root).furthest.values()
+    paths = {file.file_index: file.path for file in collect([root]).files}
+    return {Path(paths[number]).parts[-3] for number in files}
+
+
 def test_the_longest_copy_counts_and_each_cluster_for_itself(tmp_path: Path) -> None:
     broker_folder(tmp_path, "1", {f"{0:020}.log": log(blocks(1000, 2000, 3000))})
     broker_folder(tmp_path, "2", {f"{0:020}.log": log(blocks(1000, 2000))})

@@ -11,7 +11,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.audit.finished import finished_audit
-from jobs.explain.situation import Row, Situation
+from jobs.explain.situation import Row, Situation, remembered
 from jobs.explain.text import explanation
 from jobs.explain.words import printable
 from jobs.incidents.signature import BLOCKED
@@ -80,7 +80,7 @@ def explain(spark: SparkSession, asked: ExplainRequest) -> str:
 def _blocking(consequences: DataFrame, state: Row) -> tuple[Row, ...]:
     """What the audit says of open transactions of the copy; an older one lacks the table."""
     mine = consequences.filter((F.col("kind") == BLOCKED) & _at(state))
-    return tuple(_rows(mine.orderBy("start_offset"), MOST_OPEN))
+    return tuple(_rows(mine.orderBy("start_offset", "producer_id"), MOST_OPEN))
 
 
 def _rows(frame: DataFrame, most: int) -> list[Row]:
@@ -157,12 +157,16 @@ def _undecided(state: Row) -> Column:
 
 
 def _holder(transactions: DataFrame, state: Row) -> Row | None:
+    """The transaction that holds the last stable offset, where its batches are gone as remembered.
+
+    Only one that has batches in the copy has a row.
+    """
     if state["lso_producer_id"] is None:
         return None
     mine = transactions.filter(
         _at(state) & (F.col("producer_id") == state["lso_producer_id"]) & _undecided(state)
     )
-    return next(iter(_rows(mine.orderBy("first_offset"), 1)), None)
+    return next(iter(_rows(mine.orderBy("first_offset"), 1)), remembered(state))
 
 
 def _open_behind(transactions: DataFrame, state: Row, holder: Row | None) -> tuple[Row, ...]:
@@ -173,20 +177,25 @@ def _open_behind(transactions: DataFrame, state: Row, holder: Row | None) -> tup
         & F.col("marker_offset").isNull()
         & (F.col("first_offset") > holder["first_offset"])
     )
-    return tuple(_rows(behind.orderBy("first_offset"), MOST_OPEN))
+    return tuple(_rows(behind.orderBy("first_offset", "producer_id"), MOST_OPEN))
 
 
 def _owner(log: DataFrame, holder: Row | None) -> Row | None:
-    """The newest last record that names the producer id, as the audit chose it.
+    """The newest last record that names the producer id, as the audit chose it (`owner`).
 
-    Of copies of one partition the one that goes furthest.
+    Audits of before have no column `owner`, or nulls: there of copies of one partition the one
+    that goes furthest.
     """
     if holder is None:
         return None
-    mine = log.filter(F.col("producer_id") == holder["producer_id"])
+    chosen = F.col("owner") if "owner" in log.columns else F.lit(None).cast("boolean")
+    named = F.col("producer_id") == holder["producer_id"]
+    mine = log.filter(named & F.coalesce(chosen, F.lit(True)))
     furthest = mine.groupBy("partition").agg(F.max("record_offset").alias("record_offset"))
     last = mine.join(furthest, on=["partition", "record_offset"], how="left_semi")
-    newest = last.orderBy(F.col("record_timestamp").desc(), F.col("record_offset").desc())
+    newest = last.orderBy(
+        F.col("record_timestamp").desc(), F.col("record_offset").desc(), "broker", "partition"
+    )
     return next(iter(_rows(newest, 1)), None)
 
 
@@ -240,5 +249,8 @@ def _as_here(findings: DataFrame, state: Row) -> DataFrame:
 def _first(findings: DataFrame) -> tuple[Row, ...]:
     """The first findings, proven ones before others, the newest offsets first."""
     order = F.array_position(F.array(*[F.lit(one) for one in VERDICTS]), F.col("verdict"))
-    ranked = findings.orderBy(order, F.col("offset_last").desc_nulls_last(), "code", "topic")
+    ranked = findings.orderBy(
+        order, F.col("offset_last").desc_nulls_last(), "code", "topic", "partition", "broker",
+        "offset_first", "producer_id", "producer_epoch", "file", "byte_position", "message",
+    )  # fmt: skip
     return tuple(_rows(ranked, MOST_FINDINGS))
