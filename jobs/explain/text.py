@@ -24,10 +24,10 @@ def explanation(given: Situation) -> str:
     lines += ["", f"What it is: {held}", "", "What to do"]
     advised = [*ADVICE[held](given), *also_blocking(given)]
     lines += [line for advice in advised for line in _indented(advice)]
-    lines += ["", *_findings("Findings in this partition", given.here, given.here_in_all, False)]
+    lines += ["", *_found("Findings in this partition", given.here, given.here_in_all, given.name)]
     if given.holder is not None:
         title = f"Findings about producer {given.holder['producer_id']} in other partitions"
-        lines += ["", *_findings(title, given.elsewhere, given.elsewhere_in_all, True)]
+        lines += ["", *_found(title, given.elsewhere, given.elsewhere_in_all)]
     lines += ["", f"Audit {given.audit_id}, as of {moment(given.as_of_ms)}."]
     return "\n".join(lines)
 
@@ -152,7 +152,13 @@ def _listed(owner: Row, name: str) -> str:
     return f"it lists {shown}{rest}: {answer}"
 
 
-def _findings(title: str, rows: tuple[Row, ...], in_all: int, elsewhere: bool) -> Iterator[str]:
+def _found(
+    title: str, rows: tuple[Row, ...], in_all: int, here: str | None = None
+) -> Iterator[str]:
+    """`here`: the partition whose offsets the rows have; None for their own.
+
+    The message of a finding with several places has the offsets of its first place.
+    """
     if not rows:
         yield f"{title}: none"
         return
@@ -162,8 +168,10 @@ def _findings(title: str, rows: tuple[Row, ...], in_all: int, elsewhere: bool) -
         yield f"  {code} ({verdict}{f': {reason}' if reason else ''})"
         for row in rows:
             if (row["code"], row["verdict"], row["reason"]) == (code, verdict, reason):
-                where = f"{place(row)}, " if elsewhere else ""
-                yield f"    {where}{_offsets(row)}: {printable(row['message'])}"
+                where = f"{place(row)}, " if here is None else ""
+                first = f"{row['topic']}-{row['partition']}"
+                told = f" (told of {printable(first)})" if here not in (None, first) else ""
+                yield f"    {where}{_offsets(row)}{told}: {printable(row['message'])}"
 
 
 def _offsets(row: Row) -> str:

@@ -5,6 +5,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from jobs.cli.commands.explain import _findings
+from jobs.explain.text import _found
 from jobs.spark.local import local_frame
 from schemas.violation import VIOLATION
 
@@ -32,3 +33,14 @@ def test_offsets_are_those_of_the_place_in_the_partition(spark: SparkSession) ->
     here, elsewhere = _findings(local_frame(spark, rows, SCHEMA), STATE, HOLDER)
     assert [(row.offset_first, row.offset_last) for row in here.collect()] == [(485, 523), (7, 8)]
     assert [(row.offset_first, row.offset_last) for row in elsewhere.collect()] == [(98, 99)]
+
+
+def test_a_message_with_the_offsets_of_another_place_says_whose_they_are() -> None:
+    row = {
+        "code": "hanging_transaction", "verdict": "violation", "reason": None,
+        "message": "it hangs", "topic": "o", "partition": 0, "broker": 1, "offset_first": 485,
+        "offset_last": 485,
+    }  # fmt: skip
+    assert list(_found("here", (row,), 1, "m-0"))[-1] == "    offset 485 (told of o-0): it hangs"
+    assert list(_found("here", (row,), 1, "o-0"))[-1] == "    offset 485: it hangs"
+    assert list(_found("there", (row,), 1))[-1] == "    o-0 on broker 1, offset 485: it hangs"
