@@ -39,6 +39,7 @@ from jobs.model.found import (
     LACK_THEIR_MARKER,
     NO_DATA,
     ONE_LEADER_EPOCH,
+    PREPARE_RECORD,
     THOUGH_COMMITTED,
 )
 from schemas.violation import FINDING_PLACE
@@ -51,7 +52,6 @@ KEY = (
     "code", "verdict", "reason", *PLACE, "offset_first", "producer_id", "producer_epoch", "file",
     "byte_position",
 )  # fmt: skip
-PREPARE = "the Prepare record"
 MOST_TOPICS = 20
 
 UNKNOWN = -1
@@ -97,7 +97,7 @@ def _rows(findings: DataFrame) -> DataFrame:
         .when(lost_decision, DECISION_LOST)
         .otherwise(F.col("code"))
     )
-    prepare = F.get(F.filter("evidence", lambda proof: proof["role"] == PREPARE), 0)
+    prepare = F.get(F.filter("evidence", lambda proof: proof["role"] == PREPARE_RECORD), 0)
     own = F.array(F.struct(*FINDING_PLACE.names))
     exploded = findings.select(
         F.monotonically_increasing_id().alias("finding"),
