@@ -119,8 +119,11 @@ FAILURE_TYPE = table(
     long("next_offset", "base offset of the first batch after the damage in this split"),
 )
 
+# Kind of a discontinuity: from the first to the last gap of a split that were left out.
+GAPS_LEFT_OUT = "gaps_left_out"
+
 OFFSET_DISCONTINUITY_TYPE = table(
-    string("discontinuity", "gap, overlap or leader_epoch"),
+    string("discontinuity", "gap, overlap, leader_epoch, or GAPS_LEFT_OUT"),
     long("previous_last_offset", "last offset of the batch before, inclusive"),
     long("base_offset", "base offset of this batch"),
     integer("previous_leader_epoch", "partition leader epoch of the batch before"),
@@ -423,7 +426,6 @@ SUMMARY_TYPE = table(
     long("end", "byte position where the chain of batches arrived; null: inside damage"),
     long("batches", "batches; a message of magic 0 or 1 is one"),
     long("records", "records, by the headers of batches; those in wrappers of magic 0 and 1, too"),
-    long("control_batches", "control batches"),
     long("first_offset", "base offset of the first batch; null: a wrapper of magic 0 or 1 that "
          "cannot be read"),
     long("last_offset", "largest last offset, inclusive"),
@@ -443,7 +445,8 @@ SUMMARY_TYPE = table(
     boolean("cleaner_traces", "a batch has a delete horizon, or lacks some or all of its records"),
     long("thinned_to", "last offset of the last batch of data that lacks records; null: none"),
     boolean("reaches_next", "a batch has an offset at or after the start of the next segment"),
-    long("discontinuities_dropped", "discontinuities after the first 10,000, counted only"),
+    long("faults_left_out", "only counted: discontinuities of a kind after the first 10,000, and "
+         "entries of a side file that contradict others or the batches after the first 1,000"),
     array("missing", MISSING, "offsets that are missing between batches, whatever took them; of "
           "__transaction_state also those of batches that lack records; emptied markers apart"),
     long("absent", "how many offsets are missing between its batches, what they lack among them "

@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.audit.audit import Request
-from jobs.model.cluster import Clusters
+from jobs.model.decoded import Decoded
 from jobs.model.dump import Dump, DumpPartition, MissingPartition, cleaned_below
 from jobs.model.missing import not_there
 from jobs.model.unread import UNREAD
@@ -52,8 +52,7 @@ def not_looked_at(
     dump: Dump,
     outcomes: list[CheckOutcome],
     request: Request,
-    skipped_group_records: int,
-    clusters: Clusters,
+    decoded: Decoded,
 ) -> list[str]:
     """One sentence a kind of thing that was left out."""
     sentences = []
@@ -74,16 +73,7 @@ def not_looked_at(
             "docs/text-dumps.md lists what such a text lacks."
         )
         sentences += _left_out_by_texts(dump)
-    if skipped_group_records:
-        sentences.append(
-            f"{skipped_group_records:,} records of consumer, share and streams groups in "
-            "__consumer_offsets: recognised, not decoded."
-        )
-    if clusters.unreadable:
-        sentences.append(
-            f"{clusters.unreadable:,} parts of __cluster_metadata are missing or cannot be read: "
-            "producer ids, topics and configuration in them are unknown."
-        )
+    sentences += by_decoder(decoded)
     cleaned = {
         one.replica_set
         for one in dump.partitions
@@ -110,7 +100,7 @@ def not_looked_at(
         sentences.append(
             f"{len(skipped)} checks skipped by --depth {request.depth}: {', '.join(skipped)}."
         )
-    missing = not_there(dump, clusters)
+    missing = not_there(dump, decoded.clusters)
     sentences += not_in_the_dump(dump, missing)
     sentences += gone_from_logs(dump, missing)
     if not any(p.topic == TXN_LOG_TOPIC for p in dump.partitions):
@@ -118,6 +108,26 @@ def not_looked_at(
             "No __transaction_state in the dump: the decisions of the coordinators are unknown."
         )
     return sentences
+
+
+def by_decoder(decoded: Decoded) -> Iterator[str]:
+    """What the decoder met and left out."""
+    if decoded.skipped_group_records:
+        yield (
+            f"{decoded.skipped_group_records:,} records of consumer, share and streams groups in "
+            "__consumer_offsets: recognised, not decoded."
+        )
+    if decoded.faults_left_out:
+        yield (
+            f"{decoded.faults_left_out:,} more places in files that have very many of them, where "
+            "offsets or leader epochs do not follow, or where entries of an index or a "
+            "leader-epoch-checkpoint are wrong: counted, not reported."
+        )
+    if decoded.clusters.unreadable:
+        yield (
+            f"{decoded.clusters.unreadable:,} parts of __cluster_metadata are missing or cannot be "
+            "read: producer ids, topics and configuration in them are unknown."
+        )
 
 
 def not_in_the_dump(dump: Dump, missing: Sequence[MissingPartition]) -> Iterator[str]:

@@ -29,7 +29,12 @@ def _static_row(
     present: set[Broker],
     lacking: set[tuple[str, int]],
     holders: set[int | None],
-) -> tuple[object, ...]:
+) -> dict[str, object]:
+    """A row of DUMP_PARTITION by the names of its columns.
+
+    `present`: the brokers of the dump; `lacking`: topic partitions of which a copy is not there;
+    `holders`: the brokers that have a copy of this one.
+    """
     alone = cluster.registered == {partition.broker}
     is_current, is_deleted = _has_leader(partition, cluster)
     here = is_current and (partition.topic, partition.partition) not in lacking
@@ -37,51 +42,51 @@ def _static_row(
     assigned = cluster.replicas.get(partition.topic, {}).get(partition.partition, frozenset())
     once = partition.topic in cluster.created_once
     bases = [segment.base_offset for segment in partition.segments]
-    return (
-        partition.partition_index,
-        partition.broker,
-        partition.topic,
-        partition.partition,
-        partition.high_watermark,
-        partition.log_start,
-        partition.recovery_point,
-        partition.cleaner_checkpoint,
-        partition.has_cleaner_checkpoint,
-        partition.has_log_start_checkpoint,
-        partition.clean_shutdown,
-        partition.copied_at_ms,
-        cleaned_below(partition),
-        files_cleaned_below(partition),
-        partition.topic in COORDINATOR_TOPICS,
-        partition.compacted or partition.topic in CLEANED_TOPICS,
-        bases[0] if bases else None,
-        partition.newest_base,
-        partition.replica_set,
-        comparable_from(partition),
-        partition.cleaner_reach,
-        partition.topic_id,
-        partition.metadata_file,
-        cluster.partitions.get(partition.topic),
-        once,
-        partition.topic in cluster.never_compacted,
-        cluster.next_producer_id,
-        partition.cluster_id,
-        cluster.up_to_ms,
-        partition.fetched_end is not None,
-        cluster.kraft_only,
-        partition.topic in cluster.compacted,
-        alone,
-        alone and len(present) == 1,
-        every and here,
-        cluster.registered_up_to_ms,
-        partition.topic in cluster.never_deleted,
-        partition.copied_until_ms,
-        one_moment_from(partition),
-        partition.incarnation,
-        is_deleted,
-        here and bool(assigned) and assigned <= holders,
-        cluster.topic_ids.get(partition.topic) if once else None,
-    )
+    return {
+        "partition_index": partition.partition_index,
+        "broker": partition.broker,
+        "topic": partition.topic,
+        "partition": partition.partition,
+        "checkpoint_high_watermark": partition.high_watermark,
+        "checkpoint_log_start": partition.log_start,
+        "checkpoint_recovery_point": partition.recovery_point,
+        "cleaner_checkpoint": partition.cleaner_checkpoint,
+        "has_cleaner_checkpoint": partition.has_cleaner_checkpoint,
+        "has_log_start_checkpoint": partition.has_log_start_checkpoint,
+        "clean_shutdown": partition.clean_shutdown,
+        "copied_at_ms": partition.copied_at_ms,
+        "cleaned_below": cleaned_below(partition),
+        "files_cleaned_below": files_cleaned_below(partition),
+        "coordinator_topic": partition.topic in COORDINATOR_TOPICS,
+        "internal_compacted": partition.compacted or partition.topic in CLEANED_TOPICS,
+        "first_base": bases[0] if bases else None,
+        "newest_base": partition.newest_base,
+        "replica_set": partition.replica_set,
+        "comparable_from": comparable_from(partition),
+        "cleaner_reach": partition.cleaner_reach,
+        "topic_id": partition.topic_id,
+        "metadata_file": partition.metadata_file,
+        "topic_partitions": cluster.partitions.get(partition.topic),
+        "created_once": once,
+        "never_compacted": partition.topic in cluster.never_compacted,
+        "unallocated_from": cluster.next_producer_id,
+        "cluster_id": partition.cluster_id,
+        "metadata_up_to_ms": cluster.up_to_ms,
+        "fetched": partition.fetched_end is not None,
+        "kraft_only": cluster.kraft_only,
+        "compacted_once": partition.topic in cluster.compacted,
+        "alone_in_cluster": alone,
+        "single_broker": alone and len(present) == 1,
+        "every_broker": every and here,
+        "registered_up_to_ms": cluster.registered_up_to_ms,
+        "never_deleted": partition.topic in cluster.never_deleted,
+        "copied_until_ms": partition.copied_until_ms,
+        "one_moment_from": one_moment_from(partition),
+        "incarnation": partition.incarnation,
+        "of_deleted_topic": is_deleted,
+        "every_replica": here and bool(assigned) and assigned <= holders,
+        "created_id": cluster.topic_ids.get(partition.topic) if once else None,
+    }
 
 
 def _has_leader(partition: DumpPartition, cluster: Cluster) -> tuple[bool, bool]:
@@ -116,7 +121,8 @@ def partitions_table(spark: SparkSession, dump: Dump, clusters: Clusters) -> Dat
         )
         for one in dump.partitions
     ]  # fmt: skip
-    return local_frame(spark, rows, DUMP_PARTITION)
+    in_order = [tuple(row[name] for name in DUMP_PARTITION.names) for row in rows]
+    return local_frame(spark, in_order, DUMP_PARTITION)
 
 
 def files_table(spark: SparkSession, dump: Dump) -> DataFrame:

@@ -41,6 +41,7 @@ COUNTED: dict[str, tuple[int, str | Column]] = {
     "commits": (log_row.COMMITS, "commits.transactional"),
     "pending": (log_row.PENDING_COMMIT, "pending.number"),
     "skipped_group_records": (log_row.SUMMARY, "summary.skipped_group_records"),
+    "faults_left_out": (log_row.SUMMARY, "summary.faults_left_out"),
     "side_file_entries": (log_row.SUMMARY, "summary.side_file_entries"),
     "folded_rows": (log_row.FOLDED, "folded.records + folded.decisions"),
     "unevaluated": (log_row.SUMMARY, "summary.coordinator.unevaluated"),

@@ -39,6 +39,7 @@ from jobs.model.found import (
     LACK_THEIR_MARKER,
     NO_DATA,
     ONE_LEADER_EPOCH,
+    PREPARE_RECORD,
     THOUGH_COMMITTED,
 )
 from schemas.verdicts import SUSPECT, VIOLATION
@@ -46,7 +47,6 @@ from schemas.violation import FINDING_KEY, FINDING_PLACE
 from udfs.rules.logic import surely
 
 PLACE = ("broker", "topic", "partition")
-PREPARE = "the Prepare record"
 MOST_TOPICS = 20
 
 UNKNOWN = -1
@@ -92,7 +92,7 @@ def _rows(findings: DataFrame) -> DataFrame:
         .when(lost_decision, DECISION_LOST)
         .otherwise(F.col("code"))
     )
-    prepare = F.get(F.filter("evidence", lambda proof: proof["role"] == PREPARE), 0)
+    prepare = F.get(F.filter("evidence", lambda proof: proof["role"] == PREPARE_RECORD), 0)
     own = F.array(F.struct(*FINDING_PLACE.names))
     exploded = findings.select(
         F.monotonically_increasing_id().alias("finding"),

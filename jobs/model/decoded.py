@@ -58,6 +58,7 @@ class Decoded:
     `following`: runs that follow one of those. `offset_runs`: transactional runs of
     `__consumer_offsets`; `commits_at_seams`: transactional commits near a seam of its splits.
     `skipped_group_records`: records of newer kinds of groups, which are not decoded.
+    `faults_left_out`: faults of the decoder that were only counted.
     `side_file_entries`: entries of indexes and leader-epoch-checkpoints that were compared.
     `folded_rows`: records and decisions of the coordinator that were folded away; `unevaluated`:
     its records that need no look. `snapshot_entries`: states of producers in producer snapshots;
@@ -78,6 +79,7 @@ class Decoded:
     offset_runs: int
     commits_at_seams: int
     skipped_group_records: int
+    faults_left_out: int
     side_file_entries: int
     folded_rows: int
     unevaluated: int

@@ -1,5 +1,8 @@
 """How a check words what it found, where a later stage needs to tell two cases apart."""
 
+# The role of the evidence that tells which decision a finding is about.
+PREPARE_RECORD = "the Prepare record"
+
 # missing_marker_in_listed_partition: neither data nor marker are in the log.
 NO_DATA = "no marker and no data of it after offset "
 # Findings about a decision expect COMMIT or ABORT first.

@@ -6,6 +6,7 @@ from pyspark.sql import functions as F
 from jobs.replay.seams import in_order
 from jobs.spark.joins import small
 from schemas.dump_partition import RANGES
+from schemas.log_row import GAPS_LEFT_OUT
 from udfs.arrow.frames import ZERO_BYTES
 from udfs.rules.absence import (
     MANY,
@@ -45,14 +46,14 @@ def holes(
     reached = F.when(between_files, F.col("files_cleaned_below")).otherwise(F.col("cleaned_below"))
     beyond = ~within_reach(first, reached)
     stepped = (
-        discontinuities.filter(F.col("discontinuity").isin("gap", "segment_missing"))
+        discontinuities.filter(F.col("discontinuity").isin("gap", "segment_missing", GAPS_LEFT_OUT))
         .join(reach, on="partition_index", how="inner")
         .select(
             "partition_index",
             first.alias("first"),
             F.col("base_offset").alias("end"),
             # A file that is not there may also be one that was not copied.
-            ((F.col("discontinuity") != "gap") | beyond).alias("hole"),
+            (between_files | beyond).alias("hole"),
             beyond.alias("unexplained"),
             F.col("at_seam").alias("missing"),
             F.lit(False).alias("emptied"),

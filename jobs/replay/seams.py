@@ -68,9 +68,9 @@ def all_discontinuities(splits: DataFrame, inside: DataFrame) -> DataFrame:
     """Every place where offsets or leader epochs do not follow: in splits, and between them.
 
     `splits`: see `named_splits`; `inside`: those that the decoder met. Columns: partition_index,
-    file_index, discontinuity (gap, overlap, leader_epoch, segment_missing), previous_file_index,
-    previous_last_offset, base_offset, previous_leader_epoch, leader_epoch, previous_position,
-    position, length, at_seam (of two splits).
+    file_index, discontinuity (gap, overlap, leader_epoch, segment_missing, or GAPS_LEFT_OUT of
+    LOG_ROW), previous_file_index, previous_last_offset, base_offset, previous_leader_epoch,
+    leader_epoch, previous_position, position, length, at_seam (of two splits).
     """
     seams = _seams(splits)
     previous = F.col("before.final_last_offset")

@@ -3,7 +3,7 @@
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.model.found import ALL_ABORTED
+from jobs.model.found import ALL_ABORTED, PREPARE_RECORD
 from jobs.verify.repeated import IN_ORDER
 from jobs.verify.verdict import DECIDED_BY
 from schemas.verdicts import INCONCLUSIVE
@@ -15,8 +15,6 @@ MOST_PLACES = 1_000
 MOST_NAMED = 20
 OF_EACH = " (Offsets and commands are those of the first place.)"
 SAME = ("code", "severity", "verdict", "reason", "cause_id", "decision", "turn")
-# The role of the evidence that tells one transaction of an epoch from the others.
-DECISION = "the Prepare record"
 
 
 def one_a_cause(findings: DataFrame) -> DataFrame:
@@ -73,7 +71,7 @@ def _remedy() -> Column:
 
 def _decision() -> Column:
     """Where the Prepare record lies that a finding names, null for none; whether it tells ABORT."""
-    named = F.filter("evidence", lambda one: one["role"] == DECISION)
+    named = F.filter("evidence", lambda one: one["role"] == PREPARE_RECORD)
     first = F.get(named, F.lit(0))
     return F.struct(
         first["file"].alias("file"),

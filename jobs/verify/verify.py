@@ -49,12 +49,10 @@ def verify(
     depth: str,
     kept: KeptFrames,
     checks: tuple[Check, ...] = CHECKS,
-    keep_regular: bool = False,
     one_cluster: bool = True,
 ) -> Verified:
     """Runs every check over its context. A check without a context has crashed, not passed.
 
-    With `keep_regular` the shortcut over regular rows is not taken: the findings are the same.
     Unless the dump is of `one_cluster`, what only makes sense within one is never accused.
     """
     by_name = {context.name: context for context in contexts}
@@ -74,7 +72,7 @@ def verify(
         ]
         left_out = {outcome.check.code for outcome in skipped}
         asked = [check for check in mine if check.code not in left_out]
-        looked = look(by_name[name], asked, kept, keep_regular)
+        looked = look(by_name[name], asked, kept)
         found = run_checks(looked, asked, kept)
         frames = found.frames
         if by_name[name].within_cluster and not one_cluster:

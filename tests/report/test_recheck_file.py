@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from jobs.report.recheck import command_line
+from jobs.model.found import PREPARE_RECORD
+from jobs.report.recheck import command_line, evidence
 from jobs.report.recheck_file import LAST, PACKAGE, WIDTH, recheck_file
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -61,6 +62,10 @@ def test_it_imports_the_standard_library_once_and_only_that() -> None:
     assert {module.partition(".")[0] for module, _, _ in found} <= sys.stdlib_module_names
     kinds = [isinstance(one, ast.Import | ast.ImportFrom) for one in ast.parse(recheck_file()).body]
     assert kinds[1:] == sorted(kinds[1:], reverse=True), "an import behind other lines"
+
+
+def test_it_names_the_evidence_of_a_decision_as_findings_do() -> None:
+    assert evidence.PREPARE_RECORD == PREPARE_RECORD
 
 
 def test_each_module_is_in_it_once_below_what_it_is_about() -> None:

@@ -8,6 +8,7 @@ from cases import audit_cases, cases_of, findings_of
 from pyspark.sql import SparkSession
 
 from jobs.replay import holes as replayed_holes
+from schemas.log_row import GAPS_LEFT_OUT
 from udfs.rules.absence import MANY, RANGES_OF_SPLIT
 
 HOLES = RANGES_OF_SPLIT + 50
@@ -108,6 +109,40 @@ def test_what_is_there_between_merged_ranges_is_not_missing(
         "a new epoch begins with 3": [("sequence_nonzero_at_new_epoch", at + 5, "violation")],
     }
     audited.done.release()
+
+
+RANGE = (
+    "struct<first:bigint,end:bigint,lost:boolean,emptied:boolean,producer_id:bigint,"
+    "producer_epoch:int>"
+)
+
+
+@pytest.mark.spark
+def test_gaps_that_are_not_reported_are_holes_unless_a_cleaner_was_there(
+    spark: SparkSession,
+) -> None:
+    splits = spark.createDataFrame(
+        [], f"partition_index int, base_offset long, first_offset long, missing array<{RANGE}>"
+    )
+    steps = spark.createDataFrame(
+        [
+            (of_partition, kind, before, behind, False)
+            for of_partition in (0, 1)
+            for kind, before, behind in (("gap", 0, 5), (GAPS_LEFT_OUT, 9, 60), ("overlap", 70, 65))
+        ],
+        "partition_index int, discontinuity string, previous_last_offset long, base_offset long, "
+        "at_seam boolean",
+    )
+    failures = spark.createDataFrame(
+        [], "partition_index int, previous_last_offset long, next_offset long, reason string"
+    )
+    static = spark.createDataFrame(
+        [(0, 0, 0, True), (1, 100, 100, True)],
+        "partition_index int, cleaned_below long, files_cleaned_below long, clean_shutdown boolean",
+    )
+    found = replayed_holes.holes(splits, steps, failures, static).collect()
+    told = {row.partition_index: [(one["first"], one["end"]) for one in row.holes] for row in found}
+    assert told == {0: [(1, 5), (10, 60)]}
 
 
 @pytest.mark.spark

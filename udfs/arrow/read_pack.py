@@ -51,9 +51,7 @@ def _read_side_file(source: ByteRange, split: dict[str, Any]) -> Iterator[Rows]:
     """What the entries of a side file say against each other, and its summary."""
     builder, summary = RowBuilder(split), _side_file_summary(source)
     try:
-        summary["side_file_entries"] = yield from faults_alone(
-            builder, split, source.data[: source.length]
-        )
+        summary |= yield from faults_alone(builder, split, source.data[: source.length])
     except WireError as error:
         summary["error"] = f"{error.reason}: {error.detail}"
     yield builder.nested(log_row.SUMMARY, "summary", [summary])

@@ -26,6 +26,7 @@ from udfs.wire.batches import batch_layout as layout
 from udfs.wire.batches import faults
 from udfs.wire.batches.batch_headers import BatchHeaders
 
+# So many of a kind in a split are rows; of the rest the gaps are one range.
 MAX_DISCONTINUITIES = 10_000
 
 
@@ -66,7 +67,8 @@ def discontinuity_rows(
     """Rows where offsets or leader epochs of neighbours do not follow, and how many were left out.
 
     Gaps that the cleaner explains are none; a gap that damage explains is reported as damage. In
-    front of a wrapper that cannot be read a gap is not known.
+    front of a wrapper that cannot be read a gap is not known. Gaps that were left out are one row
+    of their own kind, from the first to the last: what it spans may be missing.
     """
     headers = decoded.headers
     previous_last, base = headers.last_offset[:-1], headers.base_offset[1:]
@@ -78,24 +80,28 @@ def discontinuity_rows(
     gap &= ~absence.within_reach(previous_last + 1, split["cleaned_below"] or 0)
     overlap = batch_order.goes_back(previous_last, base)
     regressed = batch_order.leader_epoch_fell(epoch_before, epoch)
-    rows, dropped = [], 0
+    rows, left_out = [], 0
     for discontinuity, where in (("gap", gap), ("overlap", overlap), ("leader_epoch", regressed)):
         indices = np.flatnonzero(where)
-        dropped += max(0, indices.size - MAX_DISCONTINUITIES)
-        for i in indices[:MAX_DISCONTINUITIES]:
+        rest = indices[MAX_DISCONTINUITIES:]
+        left_out += rest.size
+        steps = [(discontinuity, i, i) for i in indices[:MAX_DISCONTINUITIES]]
+        if discontinuity == "gap" and rest.size:
+            steps.append((log_row.GAPS_LEFT_OUT, rest[0], rest[-1]))
+        for kind, first, last in steps:
             rows.append(
                 {
-                    "discontinuity": discontinuity,
-                    "previous_last_offset": int(previous_last[i]),
-                    "base_offset": int(base[i]),
-                    "previous_leader_epoch": int(epoch_before[i]),
-                    "leader_epoch": int(epoch[i]),
-                    "previous_position": int(headers.position[i]) + split["start"],
-                    "position": int(headers.position[i + 1]) + split["start"],
-                    "length": int(headers.length[i + 1]),
+                    "discontinuity": kind,
+                    "previous_last_offset": int(previous_last[first]),
+                    "base_offset": int(base[last]),
+                    "previous_leader_epoch": int(epoch_before[first]),
+                    "leader_epoch": int(epoch[last]),
+                    "previous_position": int(headers.position[first]) + split["start"],
+                    "position": int(headers.position[last + 1]) + split["start"],
+                    "length": int(headers.length[last + 1]),
                 }
             )
-    return rows, dropped
+    return rows, left_out
 
 
 def _gaps(decoded: DecodedBatches, after_damage: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -207,15 +213,16 @@ def summary_row(
     start: int,
     frames: Frames,
     decoded: DecodedBatches,
-    dropped: int,
+    left_out: int,
     missing: list[dict[str, Any]],
     absent: absence.Running,
     split: Mapping[str, Any],
 ) -> dict[str, Any]:
     """What the split that begins at `start` holds, and where the chain of batches runs.
 
-    `missing`: see `missing_ranges`; `absent`: see `running_numbers`; `split`: its topic, its high
-    watermark, and the base offset of the next segment, None for the newest.
+    `left_out`: faults that are only counted; `missing`: see `missing_ranges`; `absent`: see
+    `running_numbers`; `split`: its topic, its high watermark, and the base offset of the next
+    segment, None for the newest.
     """
     headers, next_base = decoded.headers, split["next_base_offset"]
     row: dict[str, Any] = {
@@ -223,8 +230,7 @@ def summary_row(
         "end": None if frames.end is None else frames.end + start,
         "batches": int(headers.record_count.size),
         "records": int(np.maximum(headers.record_count, 0).sum()),
-        "control_batches": int(headers.control.sum()),
-        "discontinuities_dropped": dropped,
+        "faults_left_out": left_out,
         "missing": missing,
         "absent": absent.total,
     }
@@ -294,7 +300,7 @@ def read_segment(
     ends = np.array([damage.end for damage in frames.damages if damage.end is not None])
     damaged = failure_rows(frames, decoded.headers, source.start)
     after_damage = np.isin(frames.positions, ends)
-    discontinuities, dropped = discontinuity_rows(decoded, after_damage, split)
+    discontinuities, left_out = discontinuity_rows(decoded, after_damage, split)
     for kind, column, rows in (
         (log_row.FRAME, "frame", frame_rows(decoded, split)),
         (log_row.OFFSET_DISCONTINUITY, "offset_discontinuity", discontinuities),
@@ -302,7 +308,7 @@ def read_segment(
     ):
         if rows:
             yield builder.nested(kind, column, rows)
-    yield from faults_beside(builder, source, split, frames, decoded)
+    left_out += yield from faults_beside(builder, source, split, frames, decoded)
     if split["cuts"]:
         batches = stored_batches(decoded.headers)
         yield from block_rows(builder, source, batches, split["cuts"])
@@ -311,7 +317,7 @@ def read_segment(
             builder, source, decoded, len(damaged), split["cleaner_reach"], split["buckets"], limit
         )
     missing = missing_ranges(decoded, after_damage, topic)
-    summary = summary_row(source.start, frames, decoded, dropped, missing, absent, split)
+    summary = summary_row(source.start, frames, decoded, left_out, missing, absent, split)
     summary |= of_topic
     summary |= {"length": source.length, "digests": source.digests(), "shrank": source.shrank}
     yield builder.nested(log_row.SUMMARY, "summary", [summary])

@@ -32,6 +32,7 @@ ENTRY_BYTES = {
 READERS = {OFFSET_INDEX: sparse_index.offset_index, TIME_INDEX: sparse_index.time_index}
 # A leader epoch is a line of some ten bytes.
 MAX_EPOCHS_BYTES = 1 << 22
+# So many faults of a file in a split are rows, the rest is only counted.
 MAX_FAULTS = 1_000
 
 Row = dict[str, Any]
@@ -125,8 +126,11 @@ def _entry(index: Index, fault: Fault) -> Row:
 
 def index_faults(
     builder: RowBuilder, index: Index, log: Batches, positions: Int64s, lengths: Int64s
-) -> Iterator[Rows]:
-    """Entries of an index that contradict the batches of a split, which lie at `positions`."""
+) -> Generator[Rows, None, int]:
+    """Entries of an index that contradict the batches of a split, which lie at `positions`.
+
+    Returns how many were left out.
+    """
     rule = (
         index_rules.offset_index_faults
         if index.kind == OFFSET_INDEX
@@ -143,17 +147,19 @@ def index_faults(
                 "length": int(lengths[fault.batch]),
             }
         rows.append(row)
-    yield from _as_rows(builder, rows)
+    return (yield from _as_rows(builder, rows))
 
 
-def index_faults_alone(builder: RowBuilder, index: Index, split: Row) -> Generator[Rows, None, int]:
-    """What the entries of an index say against each other; returns how many there are."""
+def index_faults_alone(
+    builder: RowBuilder, index: Index, split: Row
+) -> Generator[Rows, None, dict[str, int]]:
+    """What the entries of an index say against each other; returns what its summary tells."""
     times = index.kind == TIME_INDEX
     found = index_rules.faults_alone(
         index.entries, split["base_offset"], split["next_base_offset"], times
     )
-    yield from _as_rows(builder, (_entry(index, fault) for fault in found))
-    return int(index.entries.offsets.size)
+    left_out = yield from _as_rows(builder, (_entry(index, fault) for fault in found))
+    return _compared(index.entries.offsets.size, left_out)
 
 
 def _epoch_entry(side: SideFile, entries: leader_epochs.LeaderEpochs, ordinal: int) -> Row:
@@ -189,29 +195,40 @@ def _epoch_faults(side: SideFile, split: Row, decoded: DecodedBatches) -> Iterat
 
 def faults_beside(
     builder: RowBuilder, source: ByteRange, split: Row, frames: Frames, decoded: DecodedBatches
-) -> Iterator[Rows]:
-    """Rows of `log_row.SIDE_FAULT`: what the files beside a segment say against its batches."""
-    log = _batches(source, frames, decoded)
+) -> Generator[Rows, None, int]:
+    """Rows of `log_row.SIDE_FAULT`: what the files beside a segment say against its batches.
+
+    Returns how many were left out.
+    """
+    log, left_out = _batches(source, frames, decoded), 0
     for side in _files_beside(split):
         if side.kind == LEADER_EPOCHS:
-            yield from _as_rows(builder, _epoch_faults(side, split, decoded))
+            left_out += yield from _as_rows(builder, _epoch_faults(side, split, decoded))
         else:
-            index = _index(side, split["base_offset"])
-            yield from index_faults(builder, index, log, log.position, decoded.headers.length)
+            index, lengths = _index(side, split["base_offset"]), decoded.headers.length
+            left_out += yield from index_faults(builder, index, log, log.position, lengths)
+    return left_out
 
 
-def _as_rows(builder: RowBuilder, faults: Iterable[Row]) -> Iterator[Rows]:
+def _as_rows(builder: RowBuilder, faults: Iterable[Row]) -> Generator[Rows, None, int]:
+    """The first faults of a file; returns how many were left out."""
     rows = list(faults)
     if rows:
         yield builder.nested(log_row.SIDE_FAULT, "side_fault", rows[:MAX_FAULTS])
+    return max(len(rows) - MAX_FAULTS, 0)
+
+
+def _compared(entries: int, left_out: int) -> dict[str, int]:
+    """What the summary of a side file tells: how many entries it has, and faults left out."""
+    return {"side_file_entries": int(entries), "faults_left_out": left_out}
 
 
 def faults_alone(
     builder: RowBuilder, split: Row, content: NDArray[np.uint8]
-) -> Generator[Rows, None, int]:
+) -> Generator[Rows, None, dict[str, int]]:
     """Rows of `log_row.SIDE_FAULT`: what the entries of one side file say against each other.
 
-    Returns how many entries it has. Raises WireError where a broker could not read it either.
+    Returns what its summary tells. Raises WireError where a broker could not read it either.
     """
     side = SideFile(split["kind"], split["file_index"], content)
     if side.kind == LEADER_EPOCHS:
@@ -222,6 +239,6 @@ def faults_alone(
             # Where the log begins is not known here: `side_fault_context` compares.
             first = _epoch_entry(side, entries, 0)
             rows.append(first | {"fault": leader_epochs.LOG_BEGINS_LATER})
-        yield from _as_rows(builder, rows)
-        return int(entries.epochs.size)
+        left_out = yield from _as_rows(builder, rows)
+        return _compared(entries.epochs.size, left_out)
     return (yield from index_faults_alone(builder, _index(side, split["base_offset"]), split))

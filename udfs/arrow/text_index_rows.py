@@ -3,7 +3,7 @@
 The tool compares them itself and reports errors of healthy ones, so its error lines are ignored.
 """
 
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable
 from typing import Any
 
 import numpy as np
@@ -56,21 +56,25 @@ def _stored(part: Gathered) -> Batches:
 
 def text_index_faults(
     builder: RowBuilder, indexes: list[Index], part: Gathered, start: int
-) -> Iterator[Rows]:
+) -> Generator[Rows, None, int]:
     """Rows of `log_row.SIDE_FAULT`: entries that contradict a stretch that begins at line `start`.
 
-    Where the text prints records alone (0.11 to 2.1), sizes of batches are not known.
+    Returns how many were left out. Where the text prints records alone (0.11 to 2.1), sizes of
+    batches are not known.
     """
     if not indexes or not part.stored_at.size or part.alone:
-        return
+        return 0
     log, headers = _stored(part), part.headers
+    left_out = 0
     for index in indexes:
-        yield from index_faults(builder, index, log, headers.position + start, headers.length)
+        at = headers.position + start
+        left_out += yield from index_faults(builder, index, log, at, headers.length)
+    return left_out
 
 
 def text_index_rows(
     builder: RowBuilder, items: Iterable[text_dump.Item], split: dict[str, Any]
-) -> Generator[Rows, None, int]:
-    """What the entries of an index say against each other; returns how many there are."""
+) -> Generator[Rows, None, dict[str, int]]:
+    """What the entries of an index say against each other; returns what its summary tells."""
     index = _index(split, items, split["base_offset"])
     return (yield from index_faults_alone(builder, index, split))

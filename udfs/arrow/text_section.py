@@ -140,7 +140,7 @@ def _rows(
     given, absent = replayable(decoded), running_numbers(decoded, split["topic"])
     yield from run_rows(builder, decoded, given, absent, split, options.producer_expiration_ms)
     yield from changed_states(builder, decoded, given, split)
-    yield from text_index_faults(builder, indexes, part, start)
+    left_out = yield from text_index_faults(builder, indexes, part, start)
     of_topic: dict[str, Any] = {}
     if split["topic"] == TXN_LOG_TOPIC:
         of_topic = yield from text_txn_log_rows(builder, decoded.headers, split, part.records)
@@ -148,7 +148,8 @@ def _rows(
         of_topic = yield from offset_rows(builder, text_offsets_split(part.records, decoded, split))
     ends = np.array([damage.end for damage in damages if damage.end is not None])
     after_damage = np.isin(frames.positions, ends)
-    discontinuities, dropped = discontinuity_rows(decoded, after_damage, split)
+    discontinuities, more = discontinuity_rows(decoded, after_damage, split)
+    left_out += more
     for kind, column, rows in (
         (log_row.FRAME, "frame", frame_rows(decoded, split)),
         (log_row.OFFSET_DISCONTINUITY, "offset_discontinuity", discontinuities),
@@ -158,7 +159,7 @@ def _rows(
             yield builder.nested(kind, column, rows)
     missing = missing_ranges(decoded, after_damage, split["topic"])
     alone = split | {"next_base_offset": None}
-    summary = summary_row(start, frames, decoded, dropped, missing, absent, alone) | of_topic
+    summary = summary_row(start, frames, decoded, left_out, missing, absent, alone) | of_topic
     summary |= {"length": 0, "digests": b""} | of_section
     if part.alone:
         # Any gap may be batches that the cleaner emptied.
@@ -209,8 +210,8 @@ def _read_snapshot(section: _Section, split: dict[str, Any], _: DecodeOptions) -
 def _read_index(section: _Section, split: dict[str, Any], _: DecodeOptions) -> Iterator[Rows]:
     """An `.index` or `.timeindex`: what its entries say against each other."""
     builder, items = RowBuilder(split), list(section.items())
-    entries = yield from text_index_rows(builder, items, split)
-    summary = _side_summary(section, items) | {"side_file_entries": entries}
+    of_entries = yield from text_index_rows(builder, items, split)
+    summary = _side_summary(section, items) | of_entries
     yield builder.nested(log_row.SUMMARY, "summary", [summary])
 
 

@@ -46,7 +46,6 @@ def _uses(states: DataFrame, txn_log_records: DataFrame, partition_info: DataFra
     owner = F.struct("timestamp", "file_index", "position", "length", "transactional_id")
     named = (
         txn_log_records.filter(F.col("error").isNull() & (F.col("producer_id") >= 0))
-        .drop(*OF_CLUSTER)
         .join(small(about), on="partition_index", how="inner")
         .select(
             "producer_id", owner.alias("owner"), F.col("offset").alias("first_offset"),

@@ -14,6 +14,7 @@ Evidence: the marker and the Prepare record.
 
 from pyspark.sql import functions as F
 
+from jobs.model.found import PREPARE_RECORD
 from jobs.verify.check import WARNING, Check, Proof, moment, text
 from jobs.verify.verdict import (
     CLOCK_SKEW,
@@ -59,7 +60,7 @@ CHECK = Check(
     found=lambda: text("{at}", at=moment("earliest_marker")),
     proofs=(
         Proof("the marker", "early_file", "early_position", "marker_length"),
-        Proof("the Prepare record", "record_file", "record_position", "record_length"),
+        Proof(PREPARE_RECORD, "record_file", "record_position", "record_length"),
     ),
     message=lambda: text(
         "The {decision} marker of producer {producer_id} at offset {early_offset} of "

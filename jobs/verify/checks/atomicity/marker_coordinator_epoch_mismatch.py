@@ -22,6 +22,7 @@ Evidence: the marker and the Prepare record.
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
+from jobs.model.found import PREPARE_RECORD
 from jobs.verify.check import WARNING, Check, Proof, text
 from jobs.verify.verdict import (
     OPERATOR_ABORT,
@@ -87,7 +88,7 @@ CHECK = Check(
     found=lambda: text("{misfit_epoch}"),
     proofs=(
         Proof("the marker", "misfit_file", "misfit_position", "marker_length"),
-        Proof("the Prepare record", "record_file", "record_position", "record_length"),
+        Proof(PREPARE_RECORD, "record_file", "record_position", "record_length"),
     ),
     message=lambda: F.when(
         _too_old(),

@@ -16,6 +16,7 @@ Evidence: the marker, and the newest Prepare record of that producer id and epoc
 
 from pyspark.sql import functions as F
 
+from jobs.model.found import PREPARE_RECORD
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
 from jobs.verify.conditions.undecided import undecided_marker_excuses
 
@@ -35,7 +36,7 @@ CHECK = Check(
     found=lambda: text("{decision} at offset {marker_offset}, the partition is not listed"),
     proofs=(
         Proof("the marker", "marker_file", "marker_position", "marker_length"),
-        Proof("the Prepare record", "decided_file", "decided_position", "decided_length"),
+        Proof(PREPARE_RECORD, "decided_file", "decided_position", "decided_length"),
     ),
     message=lambda: text(
         "{topic}-{partition} has a marker of producer {producer_id} ({decision}, epoch "

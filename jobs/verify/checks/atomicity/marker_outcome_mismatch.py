@@ -38,6 +38,7 @@ from dataclasses import replace
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
+from jobs.model.found import PREPARE_RECORD
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
 from jobs.verify.conditions.undecided import is_torn, undecided_marker_excuses
 from jobs.verify.verdict import OTHER_OUTCOME, TXNLOG_COMPACTED, Excuse, explained, suspect
@@ -108,7 +109,7 @@ CHECK = Check(
     ),
     proofs=(
         Proof("the marker", "contradicting_file", "contradicting_position", "marker_length"),
-        Proof("the Prepare record", "against_file", "against_position", "against_length"),
+        Proof(PREPARE_RECORD, "against_file", "against_position", "against_length"),
     ),
     message=lambda: text(
         "{topic}-{partition} has a marker of producer {producer_id} ({contradicting_outcome}, "

@@ -13,6 +13,7 @@ Evidence: the Prepare record.
 
 from pyspark.sql import functions as F
 
+from jobs.model.found import PREPARE_RECORD
 from jobs.verify.check import INFO, Check, Proof, text
 from jobs.verify.verdict import ALSO_LEGAL, suspect
 
@@ -30,7 +31,7 @@ CHECK = Check(
     found=lambda: text(
         "none yet, {pending} ms after the decision", pending=F.greatest("pending_ms", F.lit(0))
     ),
-    proofs=(Proof("the Prepare record", "record_file", "record_position", "record_length"),),
+    proofs=(Proof(PREPARE_RECORD, "record_file", "record_position", "record_length"),),
     message=lambda: text(
         "The coordinator decided {decision} for transaction {transactional_id} (producer "
         "{producer_id}). {topic}-{partition} has no marker of it yet."

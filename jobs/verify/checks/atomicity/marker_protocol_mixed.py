@@ -19,6 +19,7 @@ Evidence: the marker and the Prepare record.
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
+from jobs.model.found import PREPARE_RECORD
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
 from jobs.verify.conditions.settled import unstable_tail
 from jobs.verify.verdict import DUMP_BEFORE_EVENT, VERSION_DEPENDENT, inconclusive, suspect
@@ -59,7 +60,7 @@ CHECK = Check(
     found=lambda: text("COMMIT of epoch {marker_epoch} at offset {wrong_offset}"),
     proofs=(
         Proof("the marker", "wrong_file", "wrong_position", "marker_length"),
-        Proof("the Prepare record", "record_file", "record_position", "record_length"),
+        Proof(PREPARE_RECORD, "record_file", "record_position", "record_length"),
     ),
     message=lambda: text(
         "The COMMIT marker of producer {producer_id} at offset {wrong_offset} of "

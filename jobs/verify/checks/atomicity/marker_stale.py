@@ -18,6 +18,7 @@ Evidence: the marker, and the newest Prepare record of that producer id and epoc
 
 from pyspark.sql import functions as F
 
+from jobs.model.found import PREPARE_RECORD
 from jobs.verify.check import ONE_TRANSACTION, WARNING, Check, Proof, text
 from jobs.verify.verdict import (
     CLOCK_SKEW,
@@ -53,7 +54,7 @@ CHECK = Check(
     found=lambda: text("{decision} at offset {stale_offset}"),
     proofs=(
         Proof("the marker", "stale_file", "stale_position", "marker_length"),
-        Proof("the Prepare record", "record_file", "record_position", "record_length"),
+        Proof(PREPARE_RECORD, "record_file", "record_position", "record_length"),
     ),
     message=lambda: text(
         "The {decision} marker at offset {stale_offset} of {topic}-{partition} ends data of "

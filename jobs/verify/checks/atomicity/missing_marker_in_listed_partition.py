@@ -62,7 +62,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.model.ending import OFFSETS_ABORTED, OFFSETS_FIRST, OFFSETS_SET
-from jobs.model.found import NO_DATA
+from jobs.model.found import NO_DATA, PREPARE_RECORD
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
 from jobs.verify.contexts.open_transaction import decided
 from jobs.verify.verdict import (
@@ -167,7 +167,7 @@ CHECK = Check(
             "shown_position",
             "shown_length",
         ),
-        Proof("the Prepare record", "lacking_file", "lacking_position", "lacking_length"),
+        Proof(PREPARE_RECORD, "lacking_file", "lacking_position", "lacking_length"),
     ),
     message=lambda: F.when(
         F.col("short_unseen"),

@@ -24,6 +24,7 @@ Evidence: the ABORT marker, and the Prepare record of the commit.
 
 from pyspark.sql import functions as F
 
+from jobs.model.found import PREPARE_RECORD
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
 from jobs.verify.conditions.settled import unstable_tail
 from jobs.verify.conditions.undecided import is_torn
@@ -68,7 +69,7 @@ CHECK = Check(
     },
     proofs=(
         Proof("the ABORT marker", "unraised_file", "unraised_position", "marker_length"),
-        Proof("the Prepare record", "torn_file", "torn_position", "torn_length"),
+        Proof(PREPARE_RECORD, "torn_file", "torn_position", "torn_length"),
     ),
     message=lambda: text(
         "Transaction {transactional_id} (producer {producer_id}) was committed, but its records in "

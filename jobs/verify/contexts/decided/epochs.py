@@ -120,7 +120,7 @@ def _owners_of_data(decided: DataFrame) -> DataFrame:
     return (
         listed_decisions(decided)
         .groupBy("producer_id", F.col("data_epoch").alias("prepared_data_epoch"), "listed")
-        .agg(F.max("prepare_offset").alias("newest_owner"), F.count("*").alias("owners_of_data"))
+        .agg(F.max("prepare_offset").alias("newest_owner"))
     )
 
 
