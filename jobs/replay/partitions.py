@@ -11,7 +11,7 @@ from schemas.dump_partition import CLEANED, CLEANING_UNKNOWN, DUMP_PARTITION, NE
 from udfs.rules.absence import (
     first_pass_possible,
 )
-from udfs.rules.clock import ADJUSTED_MS, complete_to
+from udfs.rules.clock import clocks_apart, complete_to
 from udfs.rules.extent import is_outlasted, manifest_counts, reaches_copying
 from udfs.rules.logic import surely
 
@@ -303,7 +303,9 @@ def _extent(clock_tolerance: int) -> list[Column]:
     tolerance = F.lit(clock_tolerance)
     # A broker that is alone has one clock.
     to_the_end = complete_to(
-        F.col("broker_timestamp"), F.col("last_moment"), F.lit(min(clock_tolerance, ADJUSTED_MS))
+        F.col("broker_timestamp"),
+        F.col("last_moment"),
+        F.lit(int(clocks_apart(True, clock_tolerance))),
     )
     replicated = complete_to(F.col("replicated_timestamp"), F.col("last_replicated"), tolerance)
     while_running = F.greatest(
