@@ -94,10 +94,11 @@ Options of a case, all optional
             record of an id is led up to by legal ones, unless it says `raw`. More: start=, update=
             and clock= (s as in at; clock: the record's timestamp, where that is not at), ctv=2
             (client transaction version), leader=1 (for all that follow), status=7 (any byte),
-            skip=2 (offsets missing before it), stored=00ff (the value, hex), next=2 (next producer
-            id, with ctv=), tag=9 (an unknown tag, with ctv=), codec=gzip, joined (in the batch of
-            the record before), misplaced (in another partition than that of its id), again=20
-            every=50 (so often more, s apart), crc=bad (wrong checksum of its batch), roll (a
+            skip=2 (offsets missing before it), stored=00ff (the value, hex), ckey=00ff (the key,
+            hex), next=2 (next producer id, with ctv=), tag=9 (an unknown tag, with ctv=),
+            codec=gzip, joined (in the batch of the record before), misplaced (in another partition
+            than that of its id), again=20 every=50 (so often more, s apart), crc=bad (wrong
+            checksum of its batch), roll (a
             new segment begins with it); these two with `alone`, as other ids share the log
     alone: true           the case has a partition of __transaction_state of its own; {hw: 7}: with
             that replication checkpoint; {cleaner: 7}: with that cleaner checkpoint
@@ -918,6 +919,7 @@ class StateRecord(NamedTuple):
     stamp: int | None = None
     crc_is_bad: bool = False
     rolls: bool = False
+    key: bytes | None = None
 
     @property
     def timestamp(self) -> int:
@@ -947,7 +949,7 @@ class CoordinatorBatches:
             writer.record(
                 i,
                 one.timestamp - first.timestamp,
-                txn_writer.encode_key(one.identity),
+                txn_writer.encode_key(one.identity) if one.key is None else one.key,
                 one.value,
             )
             for i, one in enumerate(records)
@@ -974,7 +976,7 @@ def _has_own_log(case: Case) -> bool:
     """
     if "copy" in case.given or case.given.get("alone"):
         return True
-    words = ("skip=", "stored=", "leader=")
+    words = ("skip=", "stored=", "leader=", "ckey=")
     return any(word in text for text in case.given.get("coordinator", ()) for word in words)
 
 
@@ -1038,6 +1040,7 @@ class CoordinatorLog:
         one = StateRecord(
             case.pid_base, at, identity, value, leader, skip, partition, codec, joined,
             line.moment("clock"), line.text_of("crc") == "bad", line.flag("roll"),
+            line.hexadecimal("ckey"),
         )  # fmt: skip
         again, every = line.number("again"), line.number("every") * 1000
         line.end()

@@ -103,12 +103,12 @@ def _concerned(audit: Audit, of_findings: DataFrame) -> DataFrame:
 
     Their transactions may be in one copy alone, and nothing is wrong with them there.
     """
-    replayed, found = audit.replayed, first_differences(audit.verified.findings)
+    replayed, findings = audit.replayed, audit.verified.findings
+    found = first_differences(findings, replayed.partition_info)
     if not found.limit(1).count():
         return of_findings
-    cuts = replayed.partition_info.join(small(found), on=["topic", "partition"])
     written = all_runs(replayed.states, audit.read.decoded.regular_transactions())
-    behind = written.join(small(cuts.select("partition_index", "cut")), on="partition_index")
+    behind = written.join(small(found), on="partition_index")
     beside = behind.filter(F.col("last_offset") >= F.col("cut")).select("producer_id")
     return of_findings.unionByName(beside).distinct()
 

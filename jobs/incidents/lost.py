@@ -7,6 +7,7 @@ from jobs.incidents.assign import PLACE
 from jobs.incidents.known import EPOCH, Known, shaped, written
 from jobs.incidents.ranges import contiguous, without_others
 from jobs.incidents.signature import DIVERGED, LOST
+from jobs.model.copies import topic_of_copies
 from jobs.spark.joins import small
 from jobs.spark.kept import KeptFrames
 from schemas.verdicts import VIOLATION
@@ -16,31 +17,51 @@ from udfs.rules.logic import surely
 
 LOSSES = LOST_RECORDS, PLAIN_LOST = "records_lost", "plain_records_lost"
 PARTITION = ("topic", "partition")
+# Of copies of one topic, as `topic_of_copies` tells them.
+OF_TOPIC = ["replicas", "incarnation"]
 
 
-def first_differences(rows: DataFrame, code: str = "code", *told: Column) -> DataFrame:
-    """topic, partition, cut (the offset from which on copies provably differ), and what is told."""
+def first_differences(
+    rows: DataFrame, partition_info: DataFrame, code: str = "code", *told: Column
+) -> DataFrame:
+    """Copies of partitions of which copies provably differ: partition_index, cut, and what is told.
+
+    cut: the offset from which on. A finding names one of the copies; another topic of the name, of
+    another cluster or from before this one was made, has none of it.
+    """
+    copies = partition_info.select("partition_index", *PLACE, *topic_of_copies())
     differ = rows.filter((F.col(code) == DIVERGED) & (F.col("verdict") == VIOLATION))
-    return differ.groupBy(*PARTITION).agg(F.min("offset_first").alias("cut"), *told)
+    cuts = (
+        differ.join(small(copies), on=[*PLACE])
+        .groupBy(*OF_TOPIC)
+        .agg(F.min("offset_first").alias("cut"), *told)
+    )
+    return (
+        copies.select("partition_index", *OF_TOPIC).join(small(cuts), on=OF_TOPIC).drop(*OF_TOPIC)
+    )
 
 
 def lost(placed: DataFrame, known: Known, kept: KeptFrames) -> list[DataFrame]:
     """Rows of CONSEQUENCE without audit_id. `placed`: see `jobs.incidents.assign`."""
-    cuts = first_differences(placed, "label", F.min("incident").alias("cut_by"))
-    outlived = kept.keep(_outlived(known).join(small(cuts), on=[*PARTITION]))
+    cut_by = F.min("incident").alias("cut_by")
+    cuts = first_differences(placed, known.info, "label", cut_by)
+    outlived = kept.keep(_outlived(known).join(small(cuts), on="partition_index"))
     return [_committed(placed, outlived, known), _plain(outlived, known, kept)]
 
 
 def _outlived(known: Known) -> DataFrame:
-    """Copies that end in an older leader epoch than another one: partition_index and PLACE."""
+    """Copies that end in an older leader epoch than another one of their topic.
+
+    Columns: partition_index, PLACE, OF_TOPIC.
+    """
     newest = known.splits.groupBy("partition_index").agg(
         F.max("final_leader_epoch").alias("leader_epoch")
     )
-    place = known.info.select("partition_index", *PLACE)
+    place = known.info.select("partition_index", *PLACE, *topic_of_copies())
     compared = newest.join(small(place), on="partition_index").withColumn(
-        "highest", F.max("leader_epoch").over(Window.partitionBy(*PARTITION))
+        "highest", F.max("leader_epoch").over(Window.partitionBy(*OF_TOPIC))
     )
-    return compared.filter("leader_epoch < highest").select("partition_index", *PLACE)
+    return compared.filter("leader_epoch < highest").drop("leader_epoch", "highest")
 
 
 def _named(placed: DataFrame) -> DataFrame:
@@ -133,7 +154,7 @@ def _plain(outlived: DataFrame, known: Known, kept: KeptFrames) -> DataFrame:
         )
     )
     size = F.struct("size", "partition_index")
-    most = F.max(size).over(Window.partitionBy(*PARTITION))
+    most = F.max(size).over(Window.partitionBy(*OF_TOPIC))
     longest = rows.withColumn("most", most).filter(size == F.col("most"))
     proven = surely(F.col("provable"))
     told = longest.withColumnRenamed("cut_by", "incident")

@@ -64,7 +64,8 @@ def holes(
     at_end = F.when(F.col("clean_shutdown") & (F.col("reason") != ZERO_BYTES), behind + 1)
     end = F.coalesce("next_offset", at_end)
     ranges = failures.join(reach, on="partition_index", how="inner").withColumn("end", end)
-    damaged = ranges.filter(F.col("end").isNotNull()).select(
+    # Bytes between neighbours, as behind the last batch of a closed segment, hold no offset.
+    damaged = ranges.filter(F.col("end") != behind).select(
         "partition_index",
         behind.alias("first"),
         "end",

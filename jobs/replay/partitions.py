@@ -4,6 +4,7 @@ from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType
 
+from jobs.model.copies import topic_of_copies
 from jobs.model.set_back_clocks import before_set_back, set_backs, set_backs_of_split
 from jobs.replay.holes import absent
 from jobs.spark.joins import small
@@ -11,7 +12,7 @@ from schemas.dump_partition import CLEANED, CLEANING_UNKNOWN, DUMP_PARTITION, NE
 from udfs.rules.absence import (
     first_pass_possible,
 )
-from udfs.rules.clock import ADJUSTED_MS, complete_to
+from udfs.rules.clock import clocks_apart, complete_to
 from udfs.rules.extent import is_outlasted, manifest_counts, reaches_copying
 from udfs.rules.logic import surely
 
@@ -122,11 +123,6 @@ def _seen(splits: DataFrame) -> DataFrame:
     )
 
 
-def _topic_of_copies() -> list[Column]:
-    """Equal for the copies of one partition of one topic."""
-    return [F.coalesce("replica_set", -1 - F.col("partition_index")), F.col("incarnation")]
-
-
 def _is_later(up_to_ms: str, than_ms: Column) -> Column:
     """Whether a copy of `__cluster_metadata` is not known to be older than something, both in ms.
 
@@ -148,7 +144,7 @@ def _dated(rows: DataFrame) -> DataFrame:
     that was begun first, null where one is not dated. Whether the leader is in the dump is asked of
     that moment; without it nothing tells that the list is as late, unless all brokers had stopped.
     """
-    copies = Window.partitionBy(*_topic_of_copies())
+    copies = Window.partitionBy(*topic_of_copies())
     undated = F.max(F.col("copied_at_ms").isNull()).over(copies)
     begun = F.when(~undated, F.min("copied_at_ms").over(copies))
     of_cluster = F.max("broker_timestamp").over(Window.partitionBy("cluster_id"))
@@ -239,7 +235,7 @@ def _cleaner() -> list[Column]:
     cleaned = surely(F.size("missing") > F.coalesce(F.size("holes"), F.lit(0)))
     unlisted = F.col("has_cleaner_checkpoint") & F.col("clean_shutdown") & ~listed
     no_pass = unlisted & ~traces & ~cleaned
-    by_none = F.min(no_pass).over(Window.partitionBy(*_topic_of_copies()))
+    by_none = F.min(no_pass).over(Window.partitionBy(*topic_of_copies()))
     return [
         _cleaning(traces, listed).alias("cleaning"),
         first_pass.alias("first_pass_possible"),
@@ -293,7 +289,7 @@ def _extent(clock_tolerance: int) -> list[Column]:
     """
     alone = F.col("alone_in_cluster")
     by_broker = Window.partitionBy("cluster_id", "broker")
-    copies = Window.partitionBy(*_topic_of_copies())
+    copies = Window.partitionBy(*topic_of_copies())
     outlasted = _outlasted(copies) | F.col("of_deleted_topic")
     of_name = ("cluster_id", "topic", "partition", "incarnation")
     longest_of_all = F.max("log_end_offset").over(copies)
@@ -303,7 +299,9 @@ def _extent(clock_tolerance: int) -> list[Column]:
     tolerance = F.lit(clock_tolerance)
     # A broker that is alone has one clock.
     to_the_end = complete_to(
-        F.col("broker_timestamp"), F.col("last_moment"), F.lit(min(clock_tolerance, ADJUSTED_MS))
+        F.col("broker_timestamp"),
+        F.col("last_moment"),
+        F.lit(int(clocks_apart(True, clock_tolerance))),
     )
     replicated = complete_to(F.col("replicated_timestamp"), F.col("last_replicated"), tolerance)
     while_running = F.greatest(

@@ -72,6 +72,7 @@ RULES: tuple[tuple[Callable[..., Any], str], ...] = (
     (attribution.lacks_marker, "nnn"),
     (attribution.ended_too_many, "nn"),
     (clock.within_clocks, "n"),
+    (clock.clocks_apart, "fn"),
     (clock.is_broker_clock, "fff"),
     (clock.covers, "nnn"),
     (clock.complete_to, "nnn"),

@@ -23,7 +23,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from schemas.columns import binary, boolean, integer, long, table
 from udfs.arrow.blocks import Unpack, block_rows, epoch_keys, pack_block
 from udfs.rules.attribution import ANY_LEADER_EPOCH, marked_in_order, raised
-from udfs.rules.clock import ADJUSTED_MS, within_clocks
+from udfs.rules.clock import clocks_apart, within_clocks
 from udfs.wire.batches.batch_headers import Bools, Int64s
 
 # What a part is: a decision and a partition that it lists, a marker, or either of a row; or from
@@ -47,7 +47,7 @@ BUCKET = table(integer("bucket", "by producer id"), binary("parts", "Arrow strea
 FIRST_ENDED = table(
     integer("partition_index", "partition of the marker"),
     integer("coordinator_index", "partition of the coordinator's log"),
-    boolean("one_clock", "whether clocks may be apart by ADJUSTED_MS only"),
+    boolean("one_clock", "clocks may be apart as one may be from itself"),
     long("complete_offset", "offset of the first Complete record whose marker is in the partition"),
     long("marker_offset", "offset of that marker"),
 )
@@ -320,7 +320,8 @@ def _first_ended(decided: _Parts, marked: _Parts, tolerance_ms: int) -> bytes | 
     complete = within_clocks(decided.complete_timestamp)
     moment = within_clocks(marked.timestamp)
     found = []
-    for one_clock, apart in ((True, min(ADJUSTED_MS, tolerance_ms)), (False, tolerance_ms)):
+    for one_clock in (True, False):
+        apart = int(clocks_apart(one_clock, tolerance_ms))
         near = np.flatnonzero(moment <= complete + apart)
         log, where = decided.coordinator_index[near], decided.partition_index[near]
         order = np.lexsort((decided.offset[near], log, where))

@@ -49,6 +49,14 @@ def within_clocks(moment_ms: Values) -> Values:
     return clipped(moment_ms, -BEYOND_CLOCKS_MS, BEYOND_CLOCKS_MS)
 
 
+def clocks_apart(one_clock: Values, tolerance_ms: Values) -> Values:
+    """By how much two moments may have another order than what they are the moments of, ms.
+
+    `one_clock`: both are of one clock, which an adjustment sets back; else clocks of brokers.
+    """
+    return chosen(one_clock, clipped(tolerance_ms, 0, ADJUSTED_MS), tolerance_ms)
+
+
 def is_broker_clock(marker: Values, log_append_time: Values, of_coordinator: Values) -> Values:
     """Whether the timestamp of a batch is a moment of a broker.
 

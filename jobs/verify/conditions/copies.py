@@ -19,12 +19,24 @@ from jobs.verify.verdict import (
     inconclusive,
 )
 from schemas.dump_partition import CLEANED, CLEANING_UNKNOWN
+from udfs.rules.clock import clocks_apart
 from udfs.rules.extent import MAX_OFFSET
+from udfs.rules.logic import surely
 
 
 def one_instant(coordinator_clean_shutdown: str) -> Column:
     """Whether partition and coordinator log are of one moment: one broker, stopped cleanly."""
     return F.col("single_broker") & F.col("clean_shutdown") & F.col(coordinator_clean_shutdown)
+
+
+def apart_ms(tolerance: Column, one_broker: str = "alone_in_cluster") -> Column:
+    """How far the clocks of coordinator and partition may be apart, ms.
+
+    `one_broker`: whether both are one broker; single_broker where the coordinator's record is
+    sought in all of the dump. It has one clock.
+    """
+    apart: Column = clocks_apart(surely(F.col(one_broker)), tolerance)
+    return apart
 
 
 def judged_on_a_longer_copy() -> Excuse:

@@ -12,7 +12,8 @@ from pyspark.sql import functions as F
 from jobs.spark.joins import small
 from jobs.verify.contexts.context import Context, with_paths
 from schemas.topics import TXN_LOG_TOPIC
-from udfs.rules.extent import is_replicated
+from udfs.rules.extent import goes_on_with, is_replicated
+from udfs.rules.logic import surely
 
 OF_TOPIC = ["partition", "incarnation"]
 # What two copies of one record have in common.
@@ -42,6 +43,7 @@ def _copies(partition_info: DataFrame, copied: list[int]) -> DataFrame:
         "log_start_offset",
         "log_end_offset",
         "newest_base",
+        "nameless_at",
     )
 
 
@@ -74,9 +76,12 @@ def _losses(records: DataFrame, copies: DataFrame) -> DataFrame:
     """One row of OF_TOPIC: `loss`, the first last record of an id that a copy lacks, and how many.
 
     A struct (offset, one, lacking): the record, and (broker, clean_shutdown, stable_known,
-    may_have_expired) of the copy without it; `losses`.
+    may_have_expired) of the copy without it; `losses`. A record that does not tell its id, damaged
+    or with a key of an unknown version, is the last one of no id in its own copy, and of the other
+    copy it may be the last one of any id from its offset down.
     """
-    last = records.groupBy(*OF_TOPIC, "partition_index", "transactional_id").agg(
+    named = records.filter(F.col("transactional_id").isNotNull())
+    last = named.groupBy(*OF_TOPIC, "partition_index", "transactional_id").agg(
         F.max(F.struct(*PLACE, "tombstone", "stable_below", "log_end_offset")).alias("one")
     )
     others = copies.select(*OF_TOPIC, F.struct(copies.columns).alias("lacking"))
@@ -96,7 +101,7 @@ def _losses(records: DataFrame, copies: DataFrame) -> DataFrame:
             & is_replicated(offset, F.col("one.stable_below"))
             & is_replicated(offset, F.col("lacking.stable_below"))
             & (offset >= F.col("lacking.log_start_offset"))
-            & (F.coalesce("their_offset", F.lit(-1)) < offset)
+            & ~surely(goes_on_with(offset, F.greatest("their_offset", "lacking.nameless_at")))
         )
     )
     # A tombstone that the other copy cannot show may have removed the id, and then itself.

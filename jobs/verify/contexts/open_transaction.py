@@ -11,7 +11,7 @@ from jobs.model.ending import runs_here
 from jobs.model.found import AFTER_THE_END, ALL_ABORTED
 from jobs.model.set_back_clocks import came_twice, covers_once, once
 from jobs.model.state_names import named
-from jobs.verify.conditions.copies import one_instant
+from jobs.verify.conditions.copies import apart_ms, one_instant
 from jobs.verify.conditions.missing import missing_behind
 from schemas.coordinator_states import (
     COMPLETE_ABORT,
@@ -24,7 +24,7 @@ from schemas.coordinator_states import (
     TWO_PHASE_COMMIT_TIMEOUT,
 )
 from udfs.rules.attribution import surely_before
-from udfs.rules.clock import covers
+from udfs.rules.clock import BEYOND_CLOCKS_MS, covers
 from udfs.rules.coordinator_step import TRANSACTION_VERSION_2, Recorded, epoch_in_effect
 from udfs.rules.ending import is_decided_abort
 from udfs.rules.extent import is_one_moment, outlived
@@ -212,50 +212,73 @@ def _began_behind(clock_tolerance: int) -> Column:
     return surely(began)
 
 
-def _newest_ended_here(clock_tolerance: int) -> Column:
+def _reaches_behind(moment: Column, apart: Column) -> Column:
+    """Whether the copy has what the coordinator wrote into the partition up to a moment of its log.
+
+    `moment`: ms, at which all of it was written. `apart`: how far their clocks may be apart, ms.
+    """
+    stopped = one_instant("coordinator.clean_shutdown") & (moment < F.lit(BEYOND_CLOCKS_MS))
+    return surely(covers_once(F.col("complete_up_to_ms"), moment, apart)) | surely(stopped)
+
+
+def _newest_ended_here(apart: Column) -> Column:
     """Whether the copy reaches behind the end of the newest decision that lists the partition.
 
     Its marker is in the copy then, and so in front of what lies open.
     """
-    up_to, ended = F.col("complete_up_to_ms"), F.col("decided_until_ms")
-    return surely(covers_once(up_to, ended, F.lit(clock_tolerance)))
+    return _reaches_behind(F.col("decided_until_ms"), apart)
 
 
-def _listed_later(apart: Column, clock_tolerance: int) -> Column:
+def _listed_later(apart: Column) -> Column:
     """Whether the marker before the data is older than the newest decision here, or may be.
 
     It is stamped by another clock than the Prepare record, and may be earlier by it. By the
-    tolerance it is the marker of that decision, if this has none behind the end of the copy.
+    tolerance it is the marker of that decision, if this has none behind the end of the copy. One
+    clock tells them as they came, or was set back in between.
     `apart`: how far the clocks of both may be apart, ms.
     """
     decided, marked = F.col("decided_ms"), F.col("opening_marker.timestamp")
     later = surely_before(marked, decided, apart)
-    may_follow = (decided > marked) & ~_newest_ended_here(clock_tolerance)
+    may_follow = (decided > marked) & (F.col("single_broker") | ~_newest_ended_here(apart))
     listed: Column = surely(later | may_follow)
     return listed
 
 
-def _apart_ms(tolerance: Column) -> Column:
-    """How far the clocks of coordinator and partition may be apart, ms."""
-    return F.when(F.col("single_broker"), F.lit(0)).otherwise(tolerance)
-
-
-def _one_clock(clock_tolerance: int) -> Column:
+def _one_clock(apart: Column, clock_tolerance: int) -> Column:
     """Whether timestamps of the marker before the data and of Prepare records tell their order.
 
     Of several decisions near the marker, another clock cannot show which is its own; and if the
     newest one may have its marker behind the copy, the one in front of the data may be an
-    operator's.
+    operator's. One clock tells that the marker is later than all of them, if it is by more than an
+    adjustment (`udfs.rules.clock.ADJUSTED_MS`), or the newest one has its marker in the copy.
     """
-    marked, tolerance = F.col("opening_marker.timestamp"), F.lit(clock_tolerance)
+    decided, marked = F.col("decided_ms"), F.col("opening_marker.timestamp")
     earlier = F.col("decided_before_ms")
-    ended_here = _newest_ended_here(clock_tolerance)
-    alone = ended_here & (earlier.isNull() | surely_before(earlier, marked, tolerance))
+    ended_here = _newest_ended_here(apart)
+    alone = ended_here & (earlier.isNull() | surely_before(earlier, marked, apart))
     # Then the marker in front is not that of the newest decision, and may be older than this.
     of_another = F.col("opening_marker.commit") != F.col("decided_commit")
-    alone &= ~of_another | surely_before(F.col("decided_ms"), marked, tolerance)
-    told: Column = surely(F.col("single_broker") | alone)
-    return told & ~came_twice(marked, tolerance)
+    alone &= ~of_another | surely_before(decided, marked, apart)
+    in_front = surely_before(decided, marked, apart) | (ended_here & (decided <= marked))
+    of_one = F.col("single_broker") & (decided.isNull() | in_front)
+    told: Column = surely(of_one) | surely(alone)
+    told &= ~came_twice(marked, F.lit(clock_tolerance))
+    return told
+
+
+def _is_last_ended_here(apart: Column) -> Column:
+    """Whether the transaction of the last record of the id ended before the data came.
+
+    The record is a Complete record. Its last update is before the marker in front of the data; by
+    one clock also where that tells it only as read, and the copy has all that was written up to
+    the record. By another clock it may be that of a later transaction.
+    """
+    marked, updated = F.col("opening_marker.timestamp"), F.col("coordinator.last_update_ms")
+    at_rest = F.col("coordinator.state").isin(*named(COMPLETE_COMMIT, COMPLETE_ABORT))
+    reached = _reaches_behind(F.col("coordinator.record_timestamp"), apart)
+    as_read = F.col("single_broker") & (updated <= marked) & reached
+    ended: Column = surely(updated <= F.try_subtract(marked, apart)) | surely(as_read)
+    return at_rest & ended
 
 
 def late_write_columns(clock_tolerance: int) -> list[Column]:
@@ -279,14 +302,8 @@ def late_write_columns(clock_tolerance: int) -> list[Column]:
     same_epoch = (F.col("opening_marker.epoch") == epoch) & (F.col("lowest_epoch") == epoch)
     shared = surely(version < TRANSACTION_VERSION_2)
     ended = F.coalesce(F.col("opening_marker_ended") == epoch, shared)
-    at_rest = F.col("coordinator.state").isin(*named(COMPLETE_COMMIT, COMPLETE_ABORT))
-    tolerance = F.lit(clock_tolerance)
-    known_from = F.col("coordinator.whole_since_ms")
-    apart = _apart_ms(tolerance)
-    marked_after = F.try_subtract(marked, apart)
-    # By another clock the last record may be that of a later transaction.
-    settled = at_rest & (F.col("coordinator.last_update_ms") <= marked_after)
-    whole = marked_after >= known_from
+    apart = apart_ms(F.lit(clock_tolerance), "single_broker")
+    whole = F.try_subtract(marked, apart) >= F.col("coordinator.whole_since_ms")
     in_time = covers(
         F.col("coordinator.complete_up_to_ms"), F.col("appended_by_ms"), clock_tolerance
     )
@@ -297,15 +314,15 @@ def late_write_columns(clock_tolerance: int) -> list[Column]:
         & F.col("epoch_copy.replicated")
         & F.col("coordinator.replicated")
     )
-    listing_known = surely(whole | settled)
+    listing_known = surely(whole) | surely(_is_last_ended_here(apart))
     # That record is later than the data, and nothing of the id in front of it is missing.
     began_behind = _began_behind(clock_tolerance)
     registration_over = began_behind | surely(
         one_instant("coordinator.clean_shutdown") | in_time | fenced
     )
-    one_clock = _one_clock(clock_tolerance)
+    one_clock = _one_clock(apart, clock_tolerance)
     behind_own_marker = surely((F.col("outcome") == "open") & same_epoch & ended)
-    listed_later = _listed_later(apart, clock_tolerance)
+    listed_later = _listed_later(apart)
     known = F.col("coordinator").isNotNull() & listing_known & registration_over & one_clock
     lost_in_front = missing_behind(F.col("opening_marker.offset")) & ~known
     behind_gap = lost_in_front | missing_behind(F.col("first_offset"))
@@ -442,7 +459,7 @@ def unmarked_decision(clock_tolerance: int) -> Column:
         & F.col("coordinator.replicated")
         & (F.col("coordinator.record_offset") > F.col("decided_at"))
     )
-    older = surely_before(marked, decided, _apart_ms(tolerance)) & ~(
+    older = surely_before(marked, decided, apart_ms(tolerance, "single_broker")) & ~(
         came_twice(marked, tolerance) | came_twice(decided, tolerance)
     )
     unmarked: Column = surely(

@@ -12,31 +12,23 @@ from pyspark.sql import functions as F
 from jobs.model.markers import Markers
 from jobs.model.set_back_clocks import came_twice, covers_once
 from jobs.spark.joins import small
-from jobs.verify.conditions.copies import one_instant
+from jobs.verify.conditions.copies import apart_ms, one_instant
 from jobs.verify.contexts.decided.moments import covers_completion
 from udfs.rules import attribution
-from udfs.rules.clock import ADJUSTED_MS, BEYOND_CLOCKS_MS, within_clocks
+from udfs.rules.clock import BEYOND_CLOCKS_MS, within_clocks
 from udfs.rules.extent import is_replicated
 from udfs.rules.logic import surely
-
-
-def apart_ms(tolerance: Column) -> Column:
-    """How far the clocks of coordinator and partition may be apart, ms; see `_extent_of_row`."""
-    one_clock = F.least(F.lit(ADJUSTED_MS), tolerance)
-    apart: Column = F.when(F.col("alone_in_cluster"), one_clock).otherwise(tolerance)
-    return apart
 
 
 def _extent_of_row(tolerance: Column) -> list[Column]:
     """From when on and up to when a marker of the row must be in the copy of the partition.
 
-    apart_ms: how far the clocks of coordinator and partition may be apart; the broker of a cluster
-    of one has one clock. at_once: this copy and the coordinator's are of one moment. whole_from:
-    everything from then on is there (ms): a broker's clock says that something is older, or data of
-    a lower epoch of the same producer are there, which a marker ended before the decision;
-    whole_from_as_read: the same by the first moment, though a clock may have come to it twice.
-    Both are earlier where the log begins with its partition (all_since_ms, null where not known).
-    whole_to: the copy is complete up to then.
+    apart_ms: see `jobs.verify.conditions.copies`. at_once: this copy and the coordinator's are of
+    one moment. whole_from: everything from then on is there (ms): a broker's clock says that
+    something is older, or data of a lower epoch of the same producer are there, which a marker
+    ended before the decision; whole_from_as_read: the same by the first moment, though a clock may
+    have come to it twice. Both are earlier where the log begins with its partition (all_since_ms,
+    null where not known). whole_to: the copy is complete up to then.
     """
     older = F.col("earlier_offset").isNotNull()
     same_broker = (

@@ -6,7 +6,7 @@ from pyspark.sql import functions as F
 from jobs.model.markers import Markers
 from jobs.model.set_back_clocks import came_twice
 from jobs.spark.joins import small
-from jobs.verify.contexts.decided.anchors import apart_ms
+from jobs.verify.conditions.copies import apart_ms
 from jobs.verify.contexts.decided.matching import KEY, at_other_moments, lacks_markers
 from udfs.rules import attribution
 from udfs.rules.logic import surely

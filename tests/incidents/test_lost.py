@@ -1,0 +1,44 @@
+"""Which copies of a partition others outlived, and from where on they differ."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from jobs.incidents.assign import VIOLATION
+from jobs.incidents.lost import _outlived, first_differences
+from jobs.incidents.signature import DIVERGED
+from jobs.spark.local import local_frame
+
+INFO = (
+    "partition_index int, broker int, topic string, partition int, replica_set int, incarnation int"
+)
+# Two copies of a topic, and the folder that a broker keeps of one of that name that is deleted.
+COPIES = [(0, 1, "t", 0, 7, 1), (1, 2, "t", 0, 7, 1), (2, 3, "t", 0, 7, 0)]
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("leader_epochs", "outlived"),
+    [([4, 5, 9], [0]), ([5, 5, 9], []), ([5, 5, 0], [])],
+    ids=["by the other copy", "by another topic only", "another topic by none of these"],
+)
+def test_a_copy_is_outlived_by_one_of_its_own_topic(
+    spark: SparkSession, leader_epochs: list[int], outlived: list[int]
+) -> None:
+    schema = "partition_index int, final_leader_epoch int"
+    ends = local_frame(spark, enumerate(leader_epochs), schema)
+    known: Any = SimpleNamespace(info=local_frame(spark, COPIES, INFO), splits=ends)
+    assert [one.partition_index for one in _outlived(known).collect()] == outlived
+
+
+@pytest.mark.spark
+def test_copies_of_another_topic_do_not_differ_from_where_these_do(spark: SparkSession) -> None:
+    findings = local_frame(
+        spark,
+        [(DIVERGED, VIOLATION, 2, "t", 0, 40), (DIVERGED, VIOLATION, 1, "t", 0, 30)],
+        "code string, verdict string, broker int, topic string, partition int, offset_first long",
+    )
+    found = first_differences(findings, local_frame(spark, COPIES, INFO)).collect()
+    assert sorted((one.partition_index, one.cut) for one in found) == [(0, 30), (1, 30)]
