@@ -143,7 +143,7 @@ def end_steps(what: str, cannot: str) -> tuple[Step, ...]:
             _sentences(SAVE_FIRST),
             command=EXPORT_OPEN,
             check=(
-                "the table `record` has them: rows of the partition with the producer id and the "
+                "the table record has them: rows of the partition with the producer id and the "
                 "producer epoch that the next step names, from its offset on. Rows of other "
                 "producers lie between them"
             ),
