@@ -137,7 +137,7 @@ def test_of_one_audit_only_files_that_may_have_it_are_read(
     assert delta_tables.rows_of(spark, str(tmp_path), NAME, "audit-3").collect() == []
 
 
-@pytest.mark.parametrize("folder", ["day=2026-11-29", "a b ü", "{a,b}*", "100%"])
+@pytest.mark.parametrize("folder", ["day=2026-11-29", "a b ü", "{a,b}*", "100%", "12:30"])
 def test_a_folder_of_any_name_is_read(
     spark: SparkSession, finding: DataFrame, tmp_path: Path, folder: str
 ) -> None:
