@@ -5,6 +5,7 @@ code is 1 if any differs, 2 where a file is no list of cases.
 """
 
 import re
+import shutil
 import sys
 import tempfile
 from collections import Counter
@@ -81,6 +82,17 @@ def audit_dump(spark: SparkSession, folder: Path, split_bytes: int | None = None
         settings = replace(settings, split_bytes=split_bytes)
     request = Request([folder], "unused", AS_OF, "records", settings)
     return audit(spark, request, Progress(None, quiet=True))
+
+
+def audit_alone(
+    spark: SparkSession, folder: Path, cases: list[LogCase], *left_out: str
+) -> AuditedCases:
+    """Cases audited by themselves, of brokers that had not stopped; `left_out`: some folders."""
+    DumpWriter(folder).write(cases)
+    (folder / "clean" / ".kafka_cleanshutdown").unlink()
+    for name in left_out:
+        shutil.rmtree(folder / name)
+    return AuditedCases.of(audit_dump(spark, folder))
 
 
 def dump_of(case: LogCase) -> str:

@@ -22,7 +22,7 @@ from jobs.cli.help import (
 from jobs.report.formats import FORMATS
 from schemas.record import READ_COMMITTED, READ_UNCOMMITTED
 from udfs.storage.dump_path import DumpPath, dump_at
-from udfs.storage.places import SCHEMES, has_password, is_remote, redacted, scheme
+from udfs.storage.places import SCHEMES, has_password, is_remote, nearest_there, redacted, scheme
 from udfs.wire.bounds import LATEST
 
 # The format of `report` that goes to stdout; the others are files.
@@ -141,8 +141,7 @@ def _file_in(out: str) -> Path | None:
     """The file that stands where a folder on this machine is to be, or in the way to it."""
     if not out or is_remote(out):
         return None
-    place = Path(out).absolute()
-    there = next(one for one in (place, *place.parents) if one.exists())
+    there = nearest_there(Path(out).absolute())
     return None if there.is_dir() else there
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from jobs.spark.session import given_to_spark
-from udfs.storage.places import is_remote
+from udfs.storage.places import is_remote, nearest_there
 
 PYTHON_ADVICE = (
     "set spark.pyspark.python or PYSPARK_PYTHON to a Python with pyarrow, numpy and numba that all "
@@ -109,5 +109,4 @@ def _disks(out: str | None) -> Iterator[tuple[str, Path]]:
 
 def _free(place: Path) -> int:
     """Bytes; of the folder in which it would be made, where it is not there."""
-    known = (folder for folder in (place.absolute(), *place.absolute().parents) if folder.exists())
-    return shutil.disk_usage(next(known)).free
+    return shutil.disk_usage(nearest_there(place.absolute())).free

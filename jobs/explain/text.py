@@ -92,8 +92,8 @@ def _holder(given: Situation) -> Iterator[str]:
             f"{count(holder['records'], 'record')} in "
             f"{count(holder['batches'], 'batch', 'batches')}"
         )
-    if holder["last_offset"] is not None and not holder["head_known"]:
-        yield "  the transaction may have begun before the first offset of this copy"
+        if not holder["head_known"]:
+            yield "  the transaction may have begun before the first offset of this copy"
     if holder["marker_offset"] is not None:
         yield f"  decided as {holder['outcome']} at offset {holder['marker_offset']}"
     held = given.held_ms

@@ -60,7 +60,7 @@ def read(spark: SparkSession, out: str, name: str, audit_id: str | None = None) 
     if folder is not None and not Path(folder).is_dir():
         return None
     try:
-        return _rows(spark, out, name, audit_id)
+        return rows_of(spark, out, name, audit_id)
     except AnalysisException as error:
         if "PATH_NOT_FOUND" in str(error) or "DELTA_TABLE_NOT_FOUND" in str(error):
             return None
@@ -69,23 +69,19 @@ def read(spark: SparkSession, out: str, name: str, audit_id: str | None = None) 
         raise
 
 
-def rows_of(spark: SparkSession, out: str, name: str, audit_id: str) -> DataFrame:
-    """The rows of one finished audit in a table, which must exist."""
-    return _rows(spark, out, name, audit_id)
-
-
-def rows_or_none(spark: SparkSession, out: str, name: str, audit_id: str) -> DataFrame:
-    """The same; no rows where the table does not exist yet."""
-    rows = read(spark, out, name, audit_id)
-    return local_frame(spark, [], SCHEMAS[name]) if rows is None else rows
-
-
-def _rows(spark: SparkSession, out: str, name: str, audit_id: str | None) -> DataFrame:
+def rows_of(spark: SparkSession, out: str, name: str, audit_id: str | None) -> DataFrame:
+    """The rows of one finished audit in a table, which must exist; with None of all audits."""
     path = path_of(out, name)
     rows = _of_files(spark, path, audit_id)
     if rows is None:
         rows = spark.read.format("delta").load(path)
     return rows if audit_id is None else rows.filter(F.col("audit_id") == audit_id)
+
+
+def rows_or_none(spark: SparkSession, out: str, name: str, audit_id: str) -> DataFrame:
+    """The rows of one finished audit; none where the table does not exist yet."""
+    rows = read(spark, out, name, audit_id)
+    return local_frame(spark, [], SCHEMAS[name]) if rows is None else rows
 
 
 def _of_files(spark: SparkSession, path: str, audit_id: str | None) -> DataFrame | None:

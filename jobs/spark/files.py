@@ -8,6 +8,8 @@ from uuid import uuid4
 
 from pyspark.sql import SparkSession
 
+from udfs.storage.places import nearest_there
+
 # Elsewhere, in stores of objects, a file is there once it is whole, and no rename is one step.
 WITH_RENAME = ("file", "hdfs")
 
@@ -131,7 +133,7 @@ def why_unwritable(folder: Path) -> str | None:
 
     Nothing is left behind.
     """
-    nearest = next(part for part in (folder, *folder.parents) if part.exists())
+    nearest = nearest_there(folder)
     try:
         with TemporaryFile(dir=nearest):
             return None

@@ -1,11 +1,10 @@
 """A clock that an adjustment set back by less than a second, of a broker that is alone."""
 
-import shutil
 from pathlib import Path
 
 import pytest
-from cases import AuditedCases, audit_dump, cases_of, difference
-from log_builder import Case, DumpWriter
+from cases import AuditedCases, audit_alone, cases_of, difference
+from log_builder import Case
 from pyspark.sql import SparkSession
 
 CASES = cases_of(Path(__file__).with_name("adjusted_clock.yaml"))
@@ -13,11 +12,7 @@ CASES = cases_of(Path(__file__).with_name("adjusted_clock.yaml"))
 
 @pytest.fixture(scope="module")
 def audited(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> AuditedCases:
-    folder = tmp_path_factory.mktemp("adjusted")
-    DumpWriter(folder).write(CASES)
-    (folder / "clean" / ".kafka_cleanshutdown").unlink()
-    shutil.rmtree(folder / "live")
-    return AuditedCases.of(audit_dump(spark, folder))
+    return audit_alone(spark, tmp_path_factory.mktemp("adjusted"), CASES, "live")
 
 
 @pytest.mark.spark

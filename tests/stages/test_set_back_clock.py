@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from cases import AuditedCases, audit_dump, cases_of, difference
-from log_builder import Case, DumpWriter
+from cases import AuditedCases, audit_alone, cases_of, difference
+from log_builder import Case
 from pyspark.sql import SparkSession
 
 from jobs.model.set_back_clocks import MOST_SET_BACKS, set_backs
@@ -14,10 +14,7 @@ CASES = cases_of(Path(__file__).with_name("set_back_clock.yaml"))
 
 @pytest.fixture(scope="module")
 def audited(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> AuditedCases:
-    folder = tmp_path_factory.mktemp("set-back")
-    DumpWriter(folder).write(CASES)
-    (folder / "clean" / ".kafka_cleanshutdown").unlink()
-    return AuditedCases.of(audit_dump(spark, folder))
+    return audit_alone(spark, tmp_path_factory.mktemp("set-back"), CASES)
 
 
 @pytest.mark.spark

@@ -1,6 +1,7 @@
 """Where a dump lies: a folder of this machine, or a URI of a remote one."""
 
 import re
+from pathlib import Path
 
 # What pyarrow has a file system for, and we speak of in docs/remote-dumps.md.
 SCHEMES = ("s3", "gs", "hdfs")
@@ -48,3 +49,8 @@ def shown(uri: str, below: str = "") -> str:
 def last_name(uri: str) -> str:
     """The last folder that a URI names; the bucket or host where it names none."""
     return redacted(uri).rstrip("/").rpartition("/")[2]
+
+
+def nearest_there(place: Path) -> Path:
+    """A place of this machine, or the nearest folder above it that is there."""
+    return next(one for one in (place, *place.parents) if one.exists())
