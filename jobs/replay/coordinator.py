@@ -32,7 +32,7 @@ def last_states(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFr
         )
     )
     names = ("partition_index", "broker", "partition", "complete_up_to_ms", "clean_shutdown",
-             "alone_in_cluster", "stable_below", "outlasted", "only_here", "lost_to",
+             "alone_in_cluster", "replicated_below", "outlasted", "only_here", "lost_to",
              "nameless_at")  # fmt: skip
     of_copies = F.coalesce("replica_set", -1 - F.col("partition_index")).alias("replicas")
     place = small(partition_info.select(*names, of_copies))
@@ -47,7 +47,7 @@ def last_states(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFr
         )
     )
     own_moment = F.col("newest.record.timestamp")
-    replicated = is_replicated(F.col("newest.record.offset"), F.col("stable_below"))
+    replicated = is_replicated(F.col("newest.record.offset"), F.col("replicated_below"))
     told = is_told_by_another(
         replicated, F.col("outlasted"), is_only_here(F.col("newest.record.offset"))
     )

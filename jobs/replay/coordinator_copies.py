@@ -11,7 +11,7 @@ from udfs.rules.extent import goes_on_with, is_cut_off, is_outlasted, is_replica
 
 # The same for copies of one partition of one topic.
 OF_TOPIC = ["replica_set", "incarnation"]
-OF_COPY = ("partition_index", *OF_TOPIC, "log_end_offset", "stable_below", "high_watermark")
+OF_COPY = ("partition_index", *OF_TOPIC, "log_end_offset", "replicated_below", "high_watermark")
 
 
 def with_other_copies(
@@ -22,7 +22,7 @@ def with_other_copies(
     """Adds to copies of the coordinator's log what others of their partition say about them.
 
     cut_off_at: the first offset that another copy has of a leader later than all of this one, null
-    for none; where the high watermark is not known `stable_below` is at most that. only_here:
+    for none; where the high watermark is not known `replicated_below` is at most that. only_here:
     offsets of the records that are not replicated, and that no copy that outlasts this one has, or
     shows to be cut off; null for none. `keep`: computes a frame that is read more than once.
     """
@@ -36,12 +36,12 @@ def with_other_copies(
         )
     records = txn_log_records.filter(F.col("error").isNull())
     cut_off = _cut_off(partition_info, records, keep)
-    stable_below = F.when(
-        F.col("high_watermark").isNull(), F.least("stable_below", "cut_off_at")
-    ).otherwise(F.col("stable_below"))
+    replicated_below = F.when(
+        F.col("high_watermark").isNull(), F.least("replicated_below", "cut_off_at")
+    ).otherwise(F.col("replicated_below"))
     known = keep(
         partition_info.join(small(cut_off), on="partition_index", how="left").withColumn(
-            "stable_below", stable_below
+            "replicated_below", replicated_below
         )
     )
     alone = _only_here(known.filter(outlasted), keep(_copies(known, records)), records, keep)
@@ -100,7 +100,7 @@ def _only_here(
     untold = keep(
         records.select(*record)
         .join(small(mine), on="partition_index", how="inner")
-        .filter(~is_replicated(F.col("offset"), F.col("stable_below")))
+        .filter(~is_replicated(F.col("offset"), F.col("replicated_below")))
     )
     theirs = small(_theirs(copies))
     of_ids = records.groupBy("partition_index", "transactional_id").agg(

@@ -101,21 +101,21 @@ def with_what_is_replicated(decided: DataFrame, partition_info: DataFrame) -> Da
     """
     copies = partition_info.select(
         F.col("partition_index").alias("coordinator_index"),
-        "stable_below",
+        "replicated_below",
         "outlasted",
         "only_here",
     )
-    replicated = is_replicated(F.col("prepare_offset"), F.col("stable_below"))
+    replicated = is_replicated(F.col("prepare_offset"), F.col("replicated_below"))
     only_here = is_only_here(F.col("prepare_offset"))
     told = surely(is_told_by_another(replicated, F.col("outlasted"), only_here))
-    taken_back = ~is_replicated(F.col("gave_way_at"), F.col("stable_below"))
-    kept = surely(is_replicated(F.col("went_on_at"), F.col("stable_below")))
+    taken_back = ~is_replicated(F.col("gave_way_at"), F.col("replicated_below"))
+    kept = surely(is_replicated(F.col("went_on_at"), F.col("replicated_below")))
     return (
         decided.join(small(copies), on="coordinator_index", how="left")
         .withColumn("pending", F.col("pending") | surely(taken_back))
         .withColumn("went_on_at", F.when(kept, F.col("went_on_at")))
         .withColumn("told_by_another", told)
-        .drop("stable_below", "outlasted", "only_here")
+        .drop("replicated_below", "outlasted", "only_here")
     )
 
 
@@ -155,7 +155,7 @@ def histories(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFram
         (F.col("unreadable_at") + 1).alias("behind_errors"),
         F.col("complete_up_to_ms").alias("history_covers_ms"),
         F.col("clean_shutdown").alias("history_clean_shutdown"),
-        "stable_below",
+        "replicated_below",
     ).join(small(found), on="partition_index", how="inner")
     tails = copies.withColumn(
         "tail_from", F.greatest("first_offset", "behind_missing", "behind_errors")
@@ -164,7 +164,7 @@ def histories(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFram
     readable = named.join(small(tails), on="partition_index", how="inner")
     in_tail = F.col("offset") >= F.col("tail_from")
     # A coordinator that was replaced may have fenced; the next one knows nothing of that.
-    replicated = is_replicated(F.col("offset"), F.col("stable_below"))
+    replicated = is_replicated(F.col("offset"), F.col("replicated_below"))
     by_copy = readable.groupBy(
         "producer_id", "partition_index", "tail_from", "history_covers_ms", "history_clean_shutdown"
     ).agg(

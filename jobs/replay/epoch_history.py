@@ -102,7 +102,9 @@ def _proven() -> Column:
     empty = F.col("state") == EMPTY
     given_anew = empty & (F.col("previous.state") == NO_STATE) & (F.col("producer_epoch") == 0)
     in_effect = epoch_in_effect(_recorded())
-    nothing = (F.col("state") == NO_STATE) | ~is_replicated(F.col("offset"), F.col("stable_below"))
+    nothing = (F.col("state") == NO_STATE) | ~is_replicated(
+        F.col("offset"), F.col("replicated_below")
+    )
     before = F.col("generation") * EPOCHS
     return (
         F.when(nothing, F.lit(-1))
@@ -213,14 +215,14 @@ def epoch_histories(txn_log_records: DataFrame, partition_info: DataFrame) -> Da
         "partition_index",
         "holes",
         "missing",
-        "stable_below",
+        "replicated_below",
         "nameless_at",
         F.col("complete_up_to_ms").alias("coordinator_up_to_ms"),
         F.col("clean_shutdown").alias("coordinator_clean_shutdown"),
     )
     # A record that cannot be read is one that is missing, and has no number of its own.
     readable = txn_log_records.filter(F.col("error").isNull()).join(
-        small(copies.select("partition_index", "stable_below")), on="partition_index"
+        small(copies.select("partition_index", "replicated_below")), on="partition_index"
     )
     by_copy = (
         _by_epoch(readable)
@@ -242,7 +244,7 @@ def _known() -> Column:
         "coordinator_up_to_ms",
         "coordinator_clean_shutdown",
         F.col("last.here").alias("record"),
-        is_replicated(F.col("last.here.offset"), F.col("stable_below")).alias("replicated"),
+        is_replicated(F.col("last.here.offset"), F.col("replicated_below")).alias("replicated"),
     )
 
 

@@ -189,18 +189,18 @@ def _stability() -> list[Column]:
     """Up to where records are replicated.
 
     data_end_offset: after the last record, 0 for an empty log. high_watermark: that of the
-    checkpoint, within the log; null where there is none. stable_below: offsets below are
+    checkpoint, within the log; null where there is none. replicated_below: offsets below are
     replicated, as far as known.
     """
     mark = F.greatest(
         F.least("checkpoint_high_watermark", "log_end_offset"), F.col("log_start_offset")
     )
     high_watermark = F.when(F.col("checkpoint_high_watermark").isNotNull(), mark)
-    stable_below = F.coalesce(high_watermark, "last_offset", F.lit(0)).cast(LongType())
+    replicated_below = F.coalesce(high_watermark, "last_offset", F.lit(0)).cast(LongType())
     return [
         F.coalesce(F.col("last_offset") + 1, F.lit(0)).alias("data_end_offset"),
         high_watermark.alias("high_watermark"),
-        stable_below.alias("stable_below"),
+        replicated_below.alias("replicated_below"),
     ]
 
 

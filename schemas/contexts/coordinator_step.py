@@ -13,7 +13,7 @@ COLUMNS = """
     state:int, tombstone:boolean, producer_id:bigint, producer_epoch:int, timeout_ms:int,
     partitions:array<string>, last_update_ms:bigint, start_ms:bigint, leader_epoch:int,
     next_producer_id:bigint, client_transaction_version:int, file_index:int, position:bigint,
-    length:int>, newest boolean, topic string, partition int, broker int, stable_below bigint,
+    length:int>, newest boolean, topic string, partition int, broker int, replicated_below bigint,
     single_broker boolean, lost_behind boolean, adjacent boolean, first_of_log boolean,
     from_older_state boolean, first_user struct<transactional_id:string, file_index:int,
     position:bigint, length:int, offset:bigint>, first_use boolean, returns_to_producer_id

@@ -8,12 +8,12 @@ COLUMNS = """
     pending int, told_elsewhere int, markers bigint, marker_offset bigint, marker_length int,
     earliest_marker bigint, unraised_offset bigint, unraised_first bigint, unraised_last
     bigint, raised_offset bigint, decidable int, contradicted int, contradicted_early int,
-    broker int, topic string, partition int, stable_below bigint,
+    broker int, topic string, partition int, replicated_below bigint,
     kraft_only boolean, of_deleted_topic boolean, record_length int,
     transaction_version_2 boolean, decided_commit
     boolean, decided_abort boolean, decided_with_transaction_version_1 boolean, committed_place
     bigint, committed_offset bigint, committed_complete boolean, first_whole boolean,
-    decided_length int, coordinator_stable_below bigint, may_come boolean,
+    decided_length int, coordinator_replicated_below bigint, may_come boolean,
     committed_somewhere boolean, raised_both_ways boolean, data_run struct<first_offset:bigint,
     file_index:int, first_position:bigint, first_length:int>, copied_later
     boolean, history_later boolean, history_after_all boolean, stale_offset bigint, stale_first

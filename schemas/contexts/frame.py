@@ -9,6 +9,6 @@ COLUMNS = """
     next_base_offset bigint, active boolean, tail boolean, complete_frame boolean,
     transactional_id string, broker int, topic string, partition int, checkpoint_high_watermark
     bigint, checkpoint_recovery_point bigint, clean_shutdown boolean, cleaned_below bigint,
-    first_base bigint, kraft_only boolean, stable_below bigint, cleaning string, missing
+    first_base bigint, kraft_only boolean, replicated_below bigint, cleaning string, missing
     array<struct<first:bigint, end:bigint, producer_id:bigint>>
 """

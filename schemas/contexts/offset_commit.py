@@ -3,7 +3,7 @@
 ROW = "a transactional offset commit that replaced a higher one, until the next commit"
 COLUMNS = """
     group string, committed_topic string, committed_partition int, topic string, partition int,
-    broker int, stable_below bigint, file string, replaced_file string, following_file string,
+    broker int, replicated_below bigint, file string, replaced_file string, following_file string,
     same_producer boolean, missing_between boolean, offset_first bigint, offset_last bigint,
     producer_id bigint, producer_epoch int, byte_position bigint, byte_length int,
     replaced_position bigint, replaced_length int, replaced_committed_offset bigint,

@@ -3,7 +3,7 @@
 ROW = "a transaction in a partition of __consumer_offsets"
 COLUMNS = """
     first_offset bigint, producer_id bigint, producer_epoch int, marker_offset bigint,
-    marker_epoch int, previous_epoch int, topic string, partition int, broker int, stable_below
+    marker_epoch int, previous_epoch int, topic string, partition int, broker int, replicated_below
     bigint, cleaning string, cleaned_below bigint, start_known boolean, outlasted boolean,
     history struct<producer_id:bigint, producer_epoch:int, transactional_id:string,
     listed:array<string>, decisions:bigint, aborted:array<string>, moved_on:boolean,
@@ -11,7 +11,7 @@ COLUMNS = """
     record:struct<ordinal:bigint, offset:bigint, file_index:int, position:bigint, length:int>,
     replicated:boolean>, output struct<aborted_epoch:int, committed_epoch:int,
     aborted_place:string, aborts:bigint, aborted_first:boolean, place:string, file_index:int,
-    position:bigint, length:int, first_offset:bigint, marker_offset:bigint, stable_below:bigint,
+    position:bigint, length:int, first_offset:bigint, marker_offset:bigint, replicated_below:bigint,
     moment:bigint>, outcome string, listed boolean, file string, output_file string, record_file
     string, transactional_id string, coordinator_state string, coordinator_covers_partition
     boolean, coordinator_known boolean, coordinator_log_complete boolean, two_phase_commit boolean,

@@ -13,7 +13,7 @@ COLUMNS = """
     absent_to_marker:bigint>, state_epoch int, state_timestamp bigint, highest_data_epoch int,
     highest_marker_epoch int, transaction_number bigint, data_transaction_number bigint,
     open_transaction boolean, open_first_offset bigint, expected_sequence int, topic string,
-    partition int, broker int, coordinator_topic boolean, start_known boolean, stable_below
+    partition int, broker int, coordinator_topic boolean, start_known boolean, replicated_below
     bigint, cleaner_checkpoint bigint, log_start_offset bigint, has_log_start_checkpoint
     boolean, clean_shutdown boolean, created_once boolean, first_base bigint, missing
     array<struct<first:bigint, end:bigint, producer_id:bigint>>, emptied

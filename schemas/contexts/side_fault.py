@@ -8,6 +8,6 @@ COLUMNS = """
     offset_first bigint, offset_last bigint, file string, byte_position bigint, byte_length int,
     side_position bigint, side_length bigint, producer_id bigint, producer_epoch int,
     transactional_id string, broker int, topic string, partition int, checkpoint_high_watermark
-    bigint, checkpoint_recovery_point bigint, clean_shutdown boolean, stable_below bigint,
+    bigint, checkpoint_recovery_point bigint, clean_shutdown boolean, replicated_below bigint,
     cleaning string, first_base bigint
 """

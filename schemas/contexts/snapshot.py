@@ -7,5 +7,5 @@ COLUMNS = """
     boolean, newest boolean, detail string, reported_before boolean, file string, log_file
     string, offset_first bigint, offset_last bigint, byte_position bigint, byte_length bigint,
     transactional_id string, broker int, topic string, partition int, has_log_start_checkpoint
-    boolean, clean_shutdown boolean, stable_below bigint
+    boolean, clean_shutdown boolean, replicated_below bigint
 """

@@ -39,7 +39,7 @@ COLUMNS = """
     boolean, broker int, topic string, partition int, cleaner_checkpoint bigint,
     has_log_start_checkpoint boolean, clean_shutdown boolean, coordinator_topic boolean,
     first_base bigint, created_once boolean, log_start_offset bigint, log_start_known boolean,
-    stable_below bigint, start_known boolean,
+    replicated_below bigint, start_known boolean,
     missing array<struct<first:bigint, end:bigint, producer_id:bigint>>,
     holes array<struct<first:bigint, end:bigint, producer_id:bigint>>, outlasted boolean,
     emptied array<struct<first:bigint, end:bigint, producer_id:bigint, producer_epoch:int>>,

@@ -14,7 +14,7 @@ COLUMNS = """
     checkpoint_high_watermark bigint, checkpoint_log_start bigint, checkpoint_recovery_point
     bigint, has_log_start_checkpoint boolean, clean_shutdown boolean, cleaned_below bigint,
     first_base bigint, newest_base bigint, fetched boolean, alone_in_cluster boolean,
-    log_start_offset bigint, log_end_offset bigint, data_end_offset bigint, stable_below bigint,
+    log_start_offset bigint, log_end_offset bigint, data_end_offset bigint, replicated_below bigint,
     start_known boolean, cleaning string, first_pass_possible boolean, missing
     array<struct<first:bigint, end:bigint, producer_id:bigint>>, emptied
     array<struct<first:bigint, end:bigint, producer_id:bigint, producer_epoch:int>>

@@ -25,7 +25,7 @@ def test_an_open_transaction_of_an_untold_start_is_undecided(spark: SparkSession
     rows = spark.createDataFrame(RECORDS, "name string, start_ms long, last_update_ms long")
     placed = rows.selectExpr(
         "name", "'open' outcome", "true coordinator_covers_partition", "false two_phase_commit",
-        "'Ongoing' coordinator_state", "0L offset_first", "9L stable_below",
+        "'Ongoing' coordinator_state", "0L offset_first", "9L replicated_below",
         "true holds_lso", "99L held_ms", "1L limit_ms", "false hangs", "false outlasted",
         "'t' topic", "0 partition",
         f"struct(start_ms, last_update_ms, {TIMEOUT} timeout_ms, {NOW}L complete_up_to_ms,"
@@ -53,7 +53,7 @@ def test_so_is_the_last_record_of_its_id(
         [(start, NOW - latest - TIMEOUT - 10_000)], "start_ms long, overdue_ms long"
     ).selectExpr(
         "*", f"{TIMEOUT} timeout_ms", "1 state", "true last_of_all", "cast(null as string) error",
-        "false tombstone", "0L offset_last", "9L stable_below", "false lost_behind",
+        "false tombstone", "0L offset_last", "9L replicated_below", "false lost_behind",
     )  # fmt: skip
     check = txnlog_overdue_transaction.CHECK
     fired = row.filter(check.fires()).select(*judge(check.excuses)).collect()

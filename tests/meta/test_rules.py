@@ -20,9 +20,7 @@ COMPARED = {
     "missing records": re.compile(
         r"""ordinal["')\]]*\s*-|-\s*(?:F\.col\(")?[\w.\[\]"']*ordinal\b"""
     ),
-    "what is replicated": re.compile(
-        rf"[<>]=?{AFTER}(?:stable_below|replicated_below|\bhigh_watermark)"
-    ),
+    "what is replicated": re.compile(rf"[<>]=?{AFTER}(?:replicated_below|\bhigh_watermark)"),
     "history of a producer id": re.compile(rf"[<>]=?{AFTER}known_above"),
     "transaction version": re.compile(
         r"""transaction_version["')\]]*\s*(?:[<>]=?|[=!]=)\s*\(?[0-9]"""
@@ -36,7 +34,7 @@ KNOWN = {
         'F.col("ordinal") + F.col("records_before")',
     ),
     "what is replicated": (
-        'F.col("committed_offset") >= F.col("coordinator_stable_below")',
+        'F.col("committed_offset") >= F.col("coordinator_replicated_below")',
         'F.col("data_end_offset") < F.col("told_high_watermark")',
     ),
     "history of a producer id": (

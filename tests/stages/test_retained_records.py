@@ -144,7 +144,7 @@ def found(
     held = cells(one, 0, reach, size) + cells(other, 1, reach, size)
     assert all(cell["compared"] != UNREAD for cell in held)
     copies = [
-        {"partition_index": index, "log_start_offset": 0, "stable_below": end,
+        {"partition_index": index, "log_start_offset": 0, "replicated_below": end,
          "log_end_offset": end, "unread": False, "one_instant": True}
         for index in range(2)
     ]  # fmt: skip

@@ -44,7 +44,7 @@ ENDS = {COMMITTED: "committed", ABORTED: "aborted"}
 COPY = table(
     integer("partition_index", "the copy"),
     long("log_start_offset", "its first offset"),
-    long("stable_below", "offsets below are replicated, as far as known"),
+    long("replicated_below", "offsets below are replicated, as far as known"),
     long("log_end_offset", "offset after its last one"),
     boolean("unread", "parts of it cannot be read"),
     boolean("one_instant", "its broker had stopped cleanly, and left a high watermark"),
@@ -137,7 +137,7 @@ def _records(
 ) -> Iterator[dict[str, Any]]:
     """Offsets at which both have a record, and it is another one."""
     first = max(copy["log_start_offset"] for copy in pair.values())
-    end = min(reach, *[copy["stable_below"] for copy in pair.values()])
+    end = min(reach, *[copy["replicated_below"] for copy in pair.values()])
     mine, theirs = one.held["offset"], other.held["offset"]
     _, here, there = np.intersect1d(mine, theirs, return_indices=True)
     compared = _once(mine)[here] & _once(theirs)[there]
@@ -173,7 +173,7 @@ def _outcomes(
     """Markers of the other copy that the first one lacks, with data that they ended."""
     if pair["one"]["unread"] or not one.held.size:
         return
-    end = min(copy["stable_below"] for copy in pair.values())
+    end = min(copy["replicated_below"] for copy in pair.values())
     mine, theirs = _ranks(one.held, other.held)
     before = np.searchsorted(mine, theirs, side="right") - 1
     before -= _is_emptied(one.held, other.held, before)
@@ -229,9 +229,9 @@ def _keys(one: _Copy, other: _Copy, pair: dict[str, Any], reach: int) -> Iterato
     here, there = pair["one"], pair["other"]
     if here["unread"] or there["unread"] or not (here["one_instant"] and there["one_instant"]):
         return
-    if here["stable_below"] < max(reach, there["log_end_offset"]):
+    if here["replicated_below"] < max(reach, there["log_end_offset"]):
         return
-    if there["stable_below"] < reach:
+    if there["replicated_below"] < reach:
         return
     mine = newest(one.held)
     theirs = newest(other.held)

@@ -16,7 +16,9 @@ from udfs.rules.logic import surely
 
 def unstable_tail(offset: str = "offset_last") -> Excuse:
     """At or above the high watermark a batch may still be truncated."""
-    return inconclusive(UNSTABLE_TAIL, lambda: ~is_replicated(F.col(offset), F.col("stable_below")))
+    return inconclusive(
+        UNSTABLE_TAIL, lambda: ~is_replicated(F.col(offset), F.col("replicated_below"))
+    )
 
 
 def unstable_damage() -> Excuse:
@@ -35,7 +37,7 @@ def unflushed_damage() -> Excuse:
 
 
 def _high_watermark() -> Column:
-    return F.coalesce("checkpoint_high_watermark", "stable_below")
+    return F.coalesce("checkpoint_high_watermark", "replicated_below")
 
 
 def holds_no_offset() -> Column:

@@ -25,7 +25,7 @@ CONTENT = (
 # What a finding says of a record.
 PLACE = (
     "offset", "broker", "partition_index", "file_index", "position", "length", "leader_epoch",
-    "transactional_id", "producer_id", "producer_epoch", "clean_shutdown", "stable_known",
+    "transactional_id", "producer_id", "producer_epoch", "clean_shutdown", "high_watermark_known",
 )  # fmt: skip
 
 
@@ -38,8 +38,8 @@ def _copies(partition_info: DataFrame, copied: list[int]) -> DataFrame:
         *OF_TOPIC,
         "broker",
         "clean_shutdown",
-        F.col("high_watermark").isNotNull().alias("stable_known"),
-        "stable_below",
+        F.col("high_watermark").isNotNull().alias("high_watermark_known"),
+        "replicated_below",
         "log_start_offset",
         "log_end_offset",
         "newest_base",
@@ -54,7 +54,7 @@ def _differences(records: DataFrame) -> DataFrame:
     """
     record = F.struct(F.xxhash64(*CONTENT).alias("content"), F.struct(*PLACE).alias("place"))
     by_offset = (
-        records.filter(is_replicated(F.col("offset"), F.col("stable_below")))
+        records.filter(is_replicated(F.col("offset"), F.col("replicated_below")))
         .groupBy(*OF_TOPIC, "offset")
         .agg(
             F.min(record).alias("one"),
@@ -75,14 +75,14 @@ def _differences(records: DataFrame) -> DataFrame:
 def _losses(records: DataFrame, copies: DataFrame) -> DataFrame:
     """One row of OF_TOPIC: `loss`, the first last record of an id that a copy lacks, and how many.
 
-    A struct (offset, one, lacking): the record, and (broker, clean_shutdown, stable_known,
+    A struct (offset, one, lacking): the record, and (broker, clean_shutdown, high_watermark_known,
     may_have_expired) of the copy without it; `losses`. A record that does not tell its id, damaged
     or with a key of an unknown version, is the last one of no id in its own copy, and of the other
     copy it may be the last one of any id from its offset down.
     """
     named = records.filter(F.col("transactional_id").isNotNull())
     last = named.groupBy(*OF_TOPIC, "partition_index", "transactional_id").agg(
-        F.max(F.struct(*PLACE, "tombstone", "stable_below", "log_end_offset")).alias("one")
+        F.max(F.struct(*PLACE, "tombstone", "replicated_below", "log_end_offset")).alias("one")
     )
     others = copies.select(*OF_TOPIC, F.struct(copies.columns).alias("lacking"))
     theirs = last.select(
@@ -98,8 +98,8 @@ def _losses(records: DataFrame, copies: DataFrame) -> DataFrame:
         .join(theirs, on=["other_index", "transactional_id"], how="left")
         .filter(
             ~F.col("one.tombstone")
-            & is_replicated(offset, F.col("one.stable_below"))
-            & is_replicated(offset, F.col("lacking.stable_below"))
+            & is_replicated(offset, F.col("one.replicated_below"))
+            & is_replicated(offset, F.col("lacking.replicated_below"))
             & (offset >= F.col("lacking.log_start_offset"))
             & ~surely(goes_on_with(offset, F.greatest("their_offset", "lacking.nameless_at")))
         )
@@ -109,7 +109,7 @@ def _losses(records: DataFrame, copies: DataFrame) -> DataFrame:
     lacking = F.struct(
         "lacking.broker",
         "lacking.clean_shutdown",
-        "lacking.stable_known",
+        "lacking.high_watermark_known",
         F.coalesce(unseen, F.lit(True)).alias("may_have_expired"),
     )
     one = F.struct(*[F.col(f"one.{name}") for name in PLACE])
@@ -132,9 +132,9 @@ def _enriched(selected: DataFrame, files: DataFrame) -> DataFrame:
         F.coalesce("difference.other.clean_shutdown", "loss.lacking.clean_shutdown").alias(
             "other_clean"
         ),
-        F.coalesce("difference.other.stable_known", "loss.lacking.stable_known").alias(
-            "other_stable_known"
-        ),
+        F.coalesce(
+            "difference.other.high_watermark_known", "loss.lacking.high_watermark_known"
+        ).alias("other_high_watermark_known"),
         (~differs & F.col("loss.lacking.may_have_expired")).alias("may_have_expired"),
         F.coalesce("differences", "losses").alias("contradictions"),
     )
@@ -152,7 +152,9 @@ def _enriched(selected: DataFrame, files: DataFrame) -> DataFrame:
         F.col("one.length").alias("byte_length"),
         F.col("other.position").alias("other_position"),
         F.col("other.length").alias("other_length"),
-        (F.col("one.stable_known") & F.col("other_stable_known")).alias("both_stable_known"),
+        (F.col("one.high_watermark_known") & F.col("other_high_watermark_known")).alias(
+            "both_high_watermarks_known"
+        ),
         (F.col("one.clean_shutdown") & F.col("other_clean")).alias("both_clean"),
     )
 

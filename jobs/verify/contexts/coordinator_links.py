@@ -194,7 +194,7 @@ def _markers_found(
     copies = partition_info.select(
         F.col("partition_index").alias("listed_index"),
         F.concat_ws("-", "topic", "partition").alias("listed"),
-        F.col("stable_below").alias("replicated_below"),
+        "replicated_below",
         "set_backs",
     )
     owed = (

@@ -201,7 +201,7 @@ def coordinator_step_context(
     """
     stepped = _stepped(log.txn_log_records).filter(~F.col("judged"))
     needed = partition_info.select(
-        "partition_index", "topic", "partition", "broker", "from_beginning", "stable_below",
+        "partition_index", "topic", "partition", "broker", "from_beginning", "replicated_below",
         "complete_up_to_ms", "outlasted", "only_here", "single_broker", "lost_to", "nameless_at",
         F.when(~F.col("alone_in_cluster"), F.coalesce("high_watermark", "cut_off_at"))
         .alias("replicated_below"),

@@ -130,7 +130,7 @@ def _copies(partition_info: DataFrame, tolerance: Column) -> DataFrame:
     """What a row asks of the copy of its partition."""
     return partition_info.withColumn("all_since_ms", _all_since(tolerance)).select(
         "partition_index", "broker", "topic", "partition", "complete_up_to_ms", "clean_shutdown",
-        "stable_below", "of_leader", "first_dated_offset", "first_dated_ms", "set_backs",
+        "replicated_below", "of_leader", "first_dated_offset", "first_dated_ms", "set_backs",
         "single_broker", "alone_in_cluster", "holes", "missing",
         "emptied", "last_legacy_offset", "log_end_offset", "high_watermark", "kraft_only",
         "first_base", "log_start_offset", "log_start_known", "one_moment_from", "fetched",
@@ -203,7 +203,7 @@ def _coordinators(partition_info: DataFrame) -> DataFrame:
         F.col("partition_index").alias("deciding_index"),
         F.col("broker").alias("coordinator_broker"),
         F.col("clean_shutdown").alias("coordinator_clean_shutdown"),
-        F.col("stable_below").alias("coordinator_stable_below"),
+        F.col("replicated_below").alias("coordinator_replicated_below"),
         F.col("partition").alias("coordinator_partition"),
         "earlier_end",
     )

@@ -75,7 +75,7 @@ def group_record_context(
     place = F.struct("offset", "position", "length", "file_index", "error")
     own = F.when(F.col("fault") == "undecodable", F.col("offset"))
     needed = partition_info.select(
-        "partition_index", "topic", "partition", "broker", "stable_below"
+        "partition_index", "topic", "partition", "broker", "replicated_below"
     )
     rows = (
         faults.groupBy("partition_index", "fault", "group", own.alias("own"))

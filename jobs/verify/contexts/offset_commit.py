@@ -15,7 +15,7 @@ def offset_commit_context(late: DataFrame, partition_info: DataFrame, files: Dat
     and the last of them are missing).
     """
     needed = partition_info.select(
-        "partition_index", "topic", "partition", "broker", "stable_below", "missing"
+        "partition_index", "topic", "partition", "broker", "replicated_below", "missing"
     )
     rows = late.join(small(needed), on="partition_index", how="inner")
 

@@ -96,7 +96,7 @@ def _kinds(partition_info: DataFrame, tolerance: int) -> DataFrame:
         (F.col("topic") == OFFSETS_TOPIC).alias("of_offsets"),
         "coordinator_topic",
         F.concat_ws("-", "topic", "partition").alias("place"),
-        F.col("stable_below").alias("place_stable_below"),
+        F.col("replicated_below").alias("place_replicated_below"),
         since.alias("there_since_ms"),
         *LOST_OFFSETS,
     )
@@ -114,7 +114,7 @@ def _contradictions(
     aborts = all_transactions(given.transactions, given.regular_aborts, "previous_marker_offset")
     aborted = _ended(aborts, kinds, False)
     committed = _ended(all_transactions(given.transactions, given.regular), kinds, True)
-    whole = F.struct(*[*CLOSED_COLUMNS, "place", "place_stable_below"])
+    whole = F.struct(*[*CLOSED_COLUMNS, "place", "place_replicated_below"])
     # Before transaction.version 2 an epoch may have any number of them, and pairing each with each
     # would never end; the first in a partition stands for all.
     first_aborted = (
@@ -159,7 +159,7 @@ def _contradictions(
             output["first_length"].alias("length"),
             output["first_offset"].alias("first_offset"),
             output["marker_offset"].alias("marker_offset"),
-            output["place_stable_below"].alias("stable_below"),
+            output["place_replicated_below"].alias("replicated_below"),
             F.greatest("aborted.marker_timestamp", "committed.marker_timestamp").alias("moment"),
         ).alias("output"),
     )
@@ -186,7 +186,7 @@ def offset_transaction_context(
     (behind_data_gap); coordinator_log_complete: see `jobs.verify.contexts.open_lookups.log_ages`.
     """
     known = partition_info.filter(F.col("topic") == OFFSETS_TOPIC).select(
-        "partition_index", "topic", "partition", "broker", "stable_below", "cleaning",
+        "partition_index", "topic", "partition", "broker", "replicated_below", "cleaning",
         "cleaned_below", "start_known", "single_broker", "clean_shutdown",
         "complete_up_to_ms", "alone_in_cluster", "outlasted",
         "set_backs", *LOST_OFFSETS,

@@ -221,11 +221,11 @@ def gone_on(
         .filter(~twice)
         .select(*OF_TRANSACTION, "last_offset", F.lit(False).alias("behind"), "at_ms", "set_backs")
     )
-    stable = partition_info.select("partition_index", "stable_below")
+    stable = partition_info.select("partition_index", "replicated_below")
     kept = (
         broker_moments(states)
         .join(small(stable), on="partition_index", how="inner")
-        .filter(is_replicated(F.col("moment_offset"), F.col("stable_below")))
+        .filter(is_replicated(F.col("moment_offset"), F.col("replicated_below")))
         .select(
             "partition_index",
             F.col("moment_ms").alias("marker_timestamp"),

@@ -29,10 +29,10 @@ def replica_copies(partition_info: DataFrame) -> DataFrame:
     compacted = F.col("internal_compacted") | F.col("compacted_once")
     return partition_info.filter(F.col("replica_set").isNotNull()).select(
         "replica_set", "partition_index", "topic", "partition", "broker", "topic_id",
-        "metadata_file", "clean_shutdown", "comparable_from", "stable_below", "created_once",
+        "metadata_file", "clean_shutdown", "comparable_from", "replicated_below", "created_once",
         "never_compacted", "log_start_offset", "log_end_offset", "cleaner_reach", "holes",
         (F.col("cleaning") == CLEANED).alias("compacted"),
-        F.col("high_watermark").isNotNull().alias("stable_known"),
+        F.col("high_watermark").isNotNull().alias("high_watermark_known"),
         F.col("first_base").isNotNull().alias("has_files"),
         may_be_cleaned.alias("may_be_cleaned"),
         (compacted & unlisted).alias("may_be_fetched_cleaned"),
@@ -88,7 +88,7 @@ def _ranges(copies: DataFrame, sets: DataFrame) -> DataFrame:
             F.col("one.partition_index").alias("one_index"),
             F.col("other.partition_index").alias("other_index"),
             F.greatest("one.comparable_from", "other.comparable_from").alias("from"),
-            F.least("one.stable_below", "other.stable_below").alias("below"),
+            F.least("one.replicated_below", "other.replicated_below").alias("below"),
         )
         .filter(F.col("from") < F.col("below"))
     )

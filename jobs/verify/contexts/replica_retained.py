@@ -34,7 +34,7 @@ def _copies_to_compare(copies: DataFrame, unread: DataFrame) -> DataFrame:
     return copies.join(small(unread), on="partition_index", how="left").withColumns(
         {
             "unread": surely(F.col("unread")),
-            "one_instant": F.col("clean_shutdown") & F.col("stable_known"),
+            "one_instant": F.col("clean_shutdown") & F.col("high_watermark_known"),
         }
     )
 

@@ -149,7 +149,8 @@ def _of_pair(about: Column, beside: Column) -> dict[str, Column]:
         "broker": about["broker"],
         "other_broker": beside["broker"],
         "both_clean": about["clean_shutdown"] & beside["clean_shutdown"],
-        "both_stable_known": about["stable_known"] & beside["stable_known"],
+        "both_high_watermarks_known": about["high_watermark_known"]
+        & beside["high_watermark_known"],
         "topic_known": about["created_once"]
         | (about["topic_id"].isNotNull() & beside["topic_id"].isNotNull()),
     }
@@ -267,8 +268,8 @@ def replicas_context(
     batch that differs; of the gap, from the first offset that the other copy has. one_text,
     other_text: leader epoch, topic id, or how the transaction ends, in both; there at
     marker_offset. pairs: brokers whose copies differ; contradicting: number of such offsets.
-    both_stable_known, both_clean: whether both copies have a high watermark, and were left by a
-    broker that had stopped cleanly; clean: that of the copy with the gap. may_be_cleaned,
+    both_high_watermarks_known, both_clean: whether both copies have a high watermark, and were
+    left by a broker that had stopped cleanly; clean: that of the copy with the gap. may_be_cleaned,
     may_be_fetched_cleaned, cleaning_unknown, compacted: of either copy. never_compacted: by
     `__cluster_metadata`. topic_known: both have a topic id, or there never was another topic of
     this name. between_segments: the gap lies between two files. may_be_missing: a file that was not

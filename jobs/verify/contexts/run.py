@@ -23,7 +23,7 @@ PAUSED = "paused"
 # What the checks of a run ask of the copy of its partition.
 OF_COPY = (
     "partition_index", "topic", "partition", "broker", "coordinator_topic", "start_known",
-    "stable_below", "cleaning", "cleaned_below", "cleaner_checkpoint", "log_start_offset",
+    "replicated_below", "cleaning", "cleaned_below", "cleaner_checkpoint", "log_start_offset",
     "has_log_start_checkpoint", "log_start_known", "clean_shutdown", "created_once", "first_base",
     "holes", "missing", "emptied", "set_backs", "one_moment_from",
 )  # fmt: skip

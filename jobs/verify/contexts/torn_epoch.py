@@ -70,10 +70,10 @@ def possible_commits(
 
     `regular_commits`: of those folded away in the decoder all that committed such an epoch.
     Columns: those of a transaction and `committed`, a struct of CLOSED_COLUMNS, place and
-    stable_below.
+    replicated_below.
     """
     ended = _in_client_topics(transactions, regular_commits, partition_info)
-    whole = F.struct(*CLOSED_COLUMNS, "place", "stable_below")
+    whole = F.struct(*CLOSED_COLUMNS, "place", "replicated_below")
     return ended.filter("marker_commit").select(*OF_TRANSACTION, whole.alias("committed"))
 
 
@@ -84,14 +84,14 @@ def _in_client_topics(
 
     Such an epoch is one transaction: a commit raises it under transaction.version 2 only, and what
     follows has the next one (KIP-890). An operator's abort has the epoch of the data.
-    Columns: CLOSED_COLUMNS, place (topic-partition), cluster (empty if not known), stable_below,
-    set_backs.
+    Columns: CLOSED_COLUMNS, place (topic-partition), cluster (empty if not known),
+    replicated_below, set_backs.
     """
     places = partition_info.filter(~F.col("coordinator_topic")).select(
         "partition_index",
         F.concat_ws("-", "topic", "partition").alias("place"),
         F.coalesce("cluster_id", F.lit("")).alias("cluster"),
-        "stable_below",
+        "replicated_below",
         "set_backs",
         *LOST_OFFSETS,
     )
@@ -152,7 +152,7 @@ def torn_epoch_context(given: TornEpochs, partition_info: DataFrame, files: Data
             F.col("committed.place").alias("committed_place"),
             F.col("committed.first_offset").alias("committed_first"),
             F.col("committed.marker_offset").alias("committed_marker"),
-            F.col("committed.stable_below").alias("committed_stable_below"),
+            F.col("committed.replicated_below").alias("committed_replicated_below"),
         )
 
     return Context(

@@ -33,8 +33,8 @@ CHECK = Check(
         inconclusive(
             UNSTABLE_TAIL,
             lambda: (
-                ~is_replicated(F.col("marker_offset"), F.col("stable_below"))
-                | ~is_replicated(F.col("committed_marker"), F.col("committed_stable_below"))
+                ~is_replicated(F.col("marker_offset"), F.col("replicated_below"))
+                | ~is_replicated(F.col("committed_marker"), F.col("committed_replicated_below"))
             ),
         ),
     ),

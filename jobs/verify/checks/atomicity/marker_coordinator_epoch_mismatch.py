@@ -77,7 +77,7 @@ CHECK = Check(
             UNSTABLE_TAIL,
             lambda: (
                 ~_too_old()
-                & ~is_replicated(F.col("complete_offset"), F.col("coordinator_stable_below"))
+                & ~is_replicated(F.col("complete_offset"), F.col("coordinator_replicated_below"))
             ),
         ),
         suspect(VERSION_DEPENDENT),

@@ -58,7 +58,7 @@ CHECK = Check(
             UNSTABLE_TAIL,
             lambda: (
                 F.col("commits_undecided")
-                & ~is_replicated(F.col("undecided_offset"), F.col("stable_below"))
+                & ~is_replicated(F.col("undecided_offset"), F.col("replicated_below"))
             ),
         ),
     ),

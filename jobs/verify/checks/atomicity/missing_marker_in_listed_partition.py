@@ -119,7 +119,9 @@ CHECK = Check(
         explained(REPLICA_LAGS, lambda: F.col("may_come")),
         inconclusive(
             UNSTABLE_TAIL,
-            lambda: ~is_replicated(F.col("counted_complete"), F.col("coordinator_stable_below")),
+            lambda: (
+                ~is_replicated(F.col("counted_complete"), F.col("coordinator_replicated_below"))
+            ),
         ),
         inconclusive(MISSING_RANGE, lambda: surely(F.col("unproven") == MISSING_RANGE)),
         # What counting proves, it proves for decisions that the copy is late enough for.

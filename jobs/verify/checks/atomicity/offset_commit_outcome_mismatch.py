@@ -89,8 +89,8 @@ CHECK = Check(
         inconclusive(
             UNSTABLE_TAIL,
             lambda: (
-                ~is_replicated(F.col("marker_offset"), F.col("stable_below"))
-                | ~is_replicated(F.col("output.marker_offset"), F.col("output.stable_below"))
+                ~is_replicated(F.col("marker_offset"), F.col("replicated_below"))
+                | ~is_replicated(F.col("output.marker_offset"), F.col("output.replicated_below"))
             ),
         ),
         inconclusive(DUMP_BEFORE_EVENT, lambda: ~_raised("committed") & ~F.col("history_covers")),

@@ -51,7 +51,9 @@ CHECK = Check(
     excuses=(
         inconclusive(
             UNSTABLE_TAIL,
-            lambda: ~is_replicated(F.col("committed_offset"), F.col("coordinator_stable_below")),
+            lambda: (
+                ~is_replicated(F.col("committed_offset"), F.col("coordinator_replicated_below"))
+            ),
         ),
         # Of a leader that was replaced: the next one knows nothing of that abort.
         unstable_tail("unraised_offset"),

@@ -33,7 +33,7 @@ CHECK = Check(
     source="ReplicaFetcherThread, LogCleaner",
     fires=lambda: F.col("difference").isNotNull() | F.col("loss").isNotNull(),
     excuses=(
-        inconclusive(UNSTABLE_TAIL, lambda: ~F.col("both_stable_known")),
+        inconclusive(UNSTABLE_TAIL, lambda: ~F.col("both_high_watermarks_known")),
         inconclusive(CLEANED_RANGE, lambda: F.col("may_have_expired")),
         suspect(UNSTABLE_TAIL, lambda: ~F.col("both_clean")),
         # In a cleaned log a segment that was not copied looks like a cleaned one.

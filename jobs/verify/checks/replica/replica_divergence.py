@@ -64,7 +64,7 @@ CHECK = Check(
     source="ReplicaFetcherThread, LogCleaner",
     fires=lambda: F.col("difference").isin("differs", "record", "outcome", "key"),
     excuses=(
-        inconclusive(UNSTABLE_TAIL, lambda: ~F.col("both_stable_known")),
+        inconclusive(UNSTABLE_TAIL, lambda: ~F.col("both_high_watermarks_known")),
         inconclusive(CONFIG_UNKNOWN, lambda: F.col("cleaning_unknown")),
         inconclusive(CLEANED_RANGE, lambda: F.col("may_be_cleaned")),
         suspect(UNSTABLE_TAIL, lambda: ~F.col("both_clean")),

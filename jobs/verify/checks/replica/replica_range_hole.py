@@ -35,7 +35,7 @@ CHECK = Check(
     source="ReplicaFetcherThread, UnifiedLog.deleteOldSegments",
     fires=lambda: F.col("difference") == "lacks",
     excuses=(
-        inconclusive(UNSTABLE_TAIL, lambda: ~F.col("both_stable_known")),
+        inconclusive(UNSTABLE_TAIL, lambda: ~F.col("both_high_watermarks_known")),
         inconclusive(CONFIG_UNKNOWN, lambda: F.col("cleaning_unknown")),
         inconclusive(
             CLEANED_RANGE, lambda: F.col("may_be_cleaned") | F.col("may_be_fetched_cleaned")

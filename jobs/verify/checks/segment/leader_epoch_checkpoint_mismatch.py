@@ -62,7 +62,7 @@ CHECK = Check(
             UNSTABLE_TAIL,
             lambda: (
                 ~F.col("clean_shutdown")
-                & ~is_replicated(F.col("log_offset"), F.col("stable_below"))
+                & ~is_replicated(F.col("log_offset"), F.col("replicated_below"))
             ),
         ),
         suspect(MISSING_RANGE, lambda: F.col("fault") == LOG_BEGINS_LATER),

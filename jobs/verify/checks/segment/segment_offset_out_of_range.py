@@ -29,7 +29,7 @@ def _truncated_since() -> Column:
     own = (F.col("lowest_offset") >= F.col("base_offset")) & (
         F.col("highest_offset") - F.col("base_offset") <= MAX_OFFSET_SPAN
     )
-    above: Column = ~is_replicated(F.col("next_base_offset"), F.col("stable_below"))
+    above: Column = ~is_replicated(F.col("next_base_offset"), F.col("replicated_below"))
     return own & ~F.col("clean_shutdown") & above
 
 

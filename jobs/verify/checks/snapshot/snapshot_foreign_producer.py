@@ -40,7 +40,7 @@ CHECK = Check(
             # A snapshot tells what lies before its offset.
             lambda: (
                 ~F.col("clean_shutdown")
-                & ~is_replicated(F.col("snapshot_offset") - 1, F.col("stable_below"))
+                & ~is_replicated(F.col("snapshot_offset") - 1, F.col("replicated_below"))
             ),
         ),
         suspect(STATE_MAY_HAVE_EXPIRED),

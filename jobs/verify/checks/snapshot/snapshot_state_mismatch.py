@@ -50,7 +50,7 @@ CHECK = Check(
             # A snapshot tells what lies before its offset.
             lambda: (
                 ~F.col("clean_shutdown")
-                & ~is_replicated(F.col("snapshot_offset") - 1, F.col("stable_below"))
+                & ~is_replicated(F.col("snapshot_offset") - 1, F.col("replicated_below"))
             ),
         ),
         log_start_unknown(lambda: F.col("lacks_head")),

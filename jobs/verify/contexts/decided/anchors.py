@@ -65,7 +65,7 @@ def _lateness(tolerance: Column) -> list[Column]:
     """
     # Only replicated data count: a leader that was replaced without knowing appends further data,
     # while the marker goes to the new leader.
-    goes_on = surely(is_replicated(F.col("later_run.run_first"), F.col("stable_below"))) | (
+    goes_on = surely(is_replicated(F.col("later_run.run_first"), F.col("replicated_below"))) | (
         F.col("alone_in_cluster") & F.col("later_run").isNotNull()
     )
     # A Complete record in the copy of the coordinator's log that was made before all other copies

@@ -230,7 +230,7 @@ def with_other_outcome(rows: DataFrame) -> DataFrame:
         without_marker
         & F.col("own_data_last").isNotNull()
         & (F.col("with_transaction_version_1") == 0)
-        & is_replicated(F.col("complete_offset"), F.col("coordinator_stable_below"))
+        & is_replicated(F.col("complete_offset"), F.col("coordinator_replicated_below"))
     )
     short = short_placed & F.col("held_from").isNotNull() & ~F.col("marker_missing")
     # Of one that was carried out unseen the outcome is not known for sure.

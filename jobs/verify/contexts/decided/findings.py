@@ -70,7 +70,7 @@ def _with_opposed(rows: DataFrame) -> DataFrame:
     settled = surely(
         F.col("held_from").isNotNull()
         & ~F.col("marker_missing")
-        & is_replicated(F.col("short_complete"), F.col("coordinator_stable_below"))
+        & is_replicated(F.col("short_complete"), F.col("coordinator_replicated_below"))
         & ~F.col("may_come")
         & ~_format_may_refuse()
     )
@@ -89,7 +89,7 @@ def _with_opposed(rows: DataFrame) -> DataFrame:
         & ~surely(F.col("several_ids"))
         # A COMMIT too many: marker_without_prepare reports it.
         & ~F.col("other_undecided")
-        & is_replicated(F.col("contrary_complete"), F.col("coordinator_stable_below"))
+        & is_replicated(F.col("contrary_complete"), F.col("coordinator_replicated_below"))
         & ~lacks_batches()
         & F.col("last_legacy_offset").isNull()
     )

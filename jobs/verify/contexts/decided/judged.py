@@ -137,7 +137,7 @@ def _proven() -> dict[str, tuple[Column, Column]]:
         refused = attribution.format_may_refuse(
             F.col("last_legacy_offset"), held_from, of_version_2
         )
-        replicated = is_replicated(ended, F.col("coordinator_stable_below"))
+        replicated = is_replicated(ended, F.col("coordinator_replicated_below"))
         known = surely(replicated & held_from.isNotNull() & ~surely(refused) & ~explained)
         return known, ended
 
