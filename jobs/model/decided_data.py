@@ -3,14 +3,8 @@
 from pyspark.sql import Column, Window, WindowSpec
 from pyspark.sql import functions as F
 
-from udfs.rules.coordinator_step import (
-    NO_RECORD,
-    Recorded,
-    Step,
-    data_epoch,
-    is_tried_again,
-    tells_no_more,
-)
+from udfs.rules.coordinator_step import Step
+from udfs.rules.decision_epoch import NO_RECORD, Recorded, data_epoch, is_tried_again, tells_no_more
 
 # What a rule about steps asks of a record beside its state.
 OF_STEP = (
@@ -27,7 +21,7 @@ def epoch_of_data(prepare: Recorded, before: Recorded) -> Column:
 
 
 def told_by(by_id: WindowSpec, before: str, state: str = "status") -> Column:
-    """The record that tells the data of a Prepare record (`coordinator_step.data_epoch`), a struct.
+    """The record that tells the data of a Prepare record (`decision_epoch.data_epoch`), a struct.
 
     `by_id`: the records of an id in order; `before`: the column with the record right before, which
     it is where that is no earlier try of the same decision; `state`: the name of their state.

@@ -17,12 +17,10 @@ from udfs.rules.attribution import carried_out_unseen, took_effect
 from udfs.rules.coordinator_step import (
     TRANSACTION_VERSION_2,
     ended_otherwise,
-    epoch_in_effect,
     gave_way,
     is_completed_by,
-    may_have_raised,
-    shares_epoch,
 )
+from udfs.rules.decision_epoch import epoch_in_effect, may_have_raised, shares_epoch
 from udfs.rules.extent import is_replicated, is_told_by_another
 from udfs.rules.logic import surely
 from udfs.rules.producer_step import LAST_EPOCH

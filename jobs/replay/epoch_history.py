@@ -15,14 +15,8 @@ from schemas.coordinator_states import (
     PREPARE_COMMIT,
 )
 from udfs.rules.absence import Counted, none_before, none_between, reaches_behind
-from udfs.rules.coordinator_step import (
-    EXHAUSTED_EPOCH,
-    TRANSACTION_VERSION_2,
-    Recorded,
-    epoch_by_version,
-    epoch_in_effect,
-    is_tried_again,
-)
+from udfs.rules.coordinator_step import EXHAUSTED_EPOCH, TRANSACTION_VERSION_2
+from udfs.rules.decision_epoch import Recorded, epoch_by_version, epoch_in_effect, is_tried_again
 from udfs.rules.extent import is_replicated
 from udfs.rules.logic import surely
 from udfs.rules.producer_step import LAST_EPOCH

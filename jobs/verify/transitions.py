@@ -22,10 +22,12 @@ from schemas.coordinator_states import (
 )
 from udfs.rules import coordinator_step as rules
 from udfs.rules.absence import Counted, none_before, none_between
-from udfs.rules.coordinator_step import (
+from udfs.rules.coordinator_step import Step
+from udfs.rules.coordinator_step import may_follow as states_follow
+from udfs.rules.earlier_record import (
     LOOKED_BACK,
     KeptFields,
-    Step,
+    began_before,
     goes_below,
     keeps,
     may_have_failed_raise,
@@ -33,7 +35,6 @@ from udfs.rules.coordinator_step import (
     may_share_past,
     takes_up,
 )
-from udfs.rules.coordinator_step import may_follow as states_follow
 from udfs.rules.logic import surely
 
 NAMES = (
@@ -88,8 +89,7 @@ def may_follow_untold() -> Column:
 
 def aborts_nothing_untold() -> Column:
     """Whether it may be an abort of nothing by version 2, which its record does not tell."""
-    began_before = rules.began_before(_kept(F.struct(*NAMES, *kept_columns())))
-    answer: Column = may_follow_untold() & ~began_before
+    answer: Column = may_follow_untold() & ~began_before(_kept(F.struct(*NAMES, *kept_columns())))
     return answer
 
 

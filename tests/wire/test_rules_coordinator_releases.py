@@ -25,11 +25,9 @@ from schemas.coordinator_states import (
     PREPARE_ABORT,
     PREPARE_COMMIT,
 )
-from udfs.rules.coordinator_step import (
-    EXHAUSTED_EPOCH,
-    UNTOLD_VERSION,
+from udfs.rules.coordinator_step import EXHAUSTED_EPOCH, UNTOLD_VERSION, Step
+from udfs.rules.earlier_record import (
     KeptFields,
-    Step,
     goes_below,
     keeps,
     may_keep_one_past,

@@ -22,47 +22,52 @@ from schemas.coordinator_states import (
 )
 from udfs.rules.coordinator_step import (
     EXHAUSTED_EPOCH,
-    NO_RECORD,
-    KeptFields,
     Lists,
-    Recorded,
     Step,
     adds_any_fences,
     as_of_version_2,
-    began_before,
     begins_elsewhen,
     begins_too_high,
-    data_epoch,
     ended_otherwise,
-    ends_running,
-    epoch_by_version,
-    epoch_in_effect,
     gave_way,
-    goes_below,
-    is_clients_version,
     is_completed_by,
     is_of_older_version,
     is_plain,
-    is_tried_again,
-    keeps,
+    is_two_phase,
     keeps_announced,
     lacks_raise,
     may_follow,
     may_follow_step,
-    may_have_failed_raise,
-    may_have_raised,
-    may_keep_one_past,
-    may_share_past,
     most_raise,
     raised_by_failed_fences,
     replaces_producer,
+    tells_older_version,
+    unless_told,
+)
+from udfs.rules.decision_epoch import (
+    NO_RECORD,
+    Recorded,
+    data_epoch,
+    ends_running,
+    epoch_by_version,
+    epoch_in_effect,
+    is_clients_version,
+    is_tried_again,
+    may_have_raised,
     shares_epoch,
     shown_version,
-    takes_up,
     tells_no_more,
-    tells_older_version,
     tried_before,
-    unless_told,
+)
+from udfs.rules.earlier_record import (
+    KeptFields,
+    began_before,
+    goes_below,
+    keeps,
+    may_have_failed_raise,
+    may_keep_one_past,
+    may_share_past,
+    takes_up,
 )
 
 
@@ -773,3 +778,14 @@ def test_columns_say_what_arrays_say_of_a_decision(spark: SparkSession) -> None:
     )
     check_in_both_engines(spark, lambda row: epoch_by_version(recorded(row, 1)), choices, UNTOLD)
     check_in_both_engines(spark, lambda row: epoch_in_effect(recorded(row, 1)), choices, UNTOLD)
+
+
+@pytest.mark.spark
+def test_columns_say_what_arrays_say_of_two_phase_commit(spark: SparkSession) -> None:
+    choices = {name: [0, 60_000, TWO_PHASE_COMMIT_TIMEOUT, None] for name in ("one", "other")}
+    check_in_both_engines(
+        spark,
+        lambda row: is_two_phase(row["one"], row["other"]),
+        choices,
+        dict.fromkeys(choices, 0),
+    )

@@ -11,7 +11,15 @@ import pytest
 from engines import check_in_both_engines
 from pyspark.sql import SparkSession
 
-from udfs.rules import absence, attribution, clock, ending, extent, memory, producer_ids
+from udfs.rules import (
+    absence,
+    attribution,
+    clock,
+    ending,
+    extent,
+    memory,
+    producer_ids,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 NUMBERS = [-1, 0, 1, 2, 3, 5, 8, 59_999, 60_001, 300_002, None]

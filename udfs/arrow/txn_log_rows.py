@@ -16,15 +16,8 @@ from udfs.arrow.txn_log_columns import UsualColumns
 from udfs.arrow.txn_log_unusual import RECORD, Unusual, unusual_records
 from udfs.rules.attribution import carried_out_unseen, took_effect
 from udfs.rules.clock import counted_pause
-from udfs.rules.coordinator_step import (
-    TRANSACTION_VERSION_2,
-    Recorded,
-    data_epoch,
-    gave_way,
-    is_completed_by,
-    may_have_raised,
-    shares_epoch,
-)
+from udfs.rules.coordinator_step import TRANSACTION_VERSION_2, gave_way, is_completed_by
+from udfs.rules.decision_epoch import Recorded, data_epoch, may_have_raised, shares_epoch
 from udfs.wire.batches.batch_headers import BatchHeaders, Bools, Int64s
 from udfs.wire.coordinator.txn_log_chain import Chain, Folding, chain, fold_states
 

@@ -21,7 +21,8 @@ from schemas.coordinator_states import (
     ONGOING,
 )
 from udfs.rules.absence import none_before, none_between
-from udfs.rules.coordinator_step import LOOKED_BACK, Recorded, shown_version
+from udfs.rules.decision_epoch import Recorded, shown_version
+from udfs.rules.earlier_record import LOOKED_BACK
 from udfs.rules.logic import surely
 from udfs.rules.producer_ids import BLOCK_SIZE
 
@@ -183,7 +184,7 @@ def coordinator_step_context(
     (udfs/wire/coordinator/txn_log_chain.py).
 
     `state`: the status byte, -1 for a tombstone. `client_transaction_version`: of a commit of value
-    version 0 also what it shows (`udfs.rules.coordinator_step.shown_version`). `previous`,
+    version 0 also what it shows (`udfs.rules.decision_epoch.shown_version`). `previous`,
     `earlier`: structs of the record before and the one before that, null for none. `adjacent`: no
     record of the partition is missing or undecodable between `previous` and this one
     (docs/kafka-rules.md). `first_of_log`: nothing is between offset 0 and this record, and it is

@@ -25,7 +25,8 @@ from schemas.coordinator_states import (
 )
 from udfs.rules.attribution import surely_before
 from udfs.rules.clock import BEYOND_CLOCKS_MS, covers
-from udfs.rules.coordinator_step import TRANSACTION_VERSION_2, Recorded, epoch_in_effect
+from udfs.rules.coordinator_step import TRANSACTION_VERSION_2
+from udfs.rules.decision_epoch import Recorded, epoch_in_effect
 from udfs.rules.ending import is_decided_abort
 from udfs.rules.extent import is_one_moment, outlived
 from udfs.rules.logic import surely

@@ -21,7 +21,8 @@ from schemas.coordinator_states import (
     PREPARE_COMMIT,
 )
 from udfs.rules import coordinator_step as step
-from udfs.rules.coordinator_step import LOOKED_BACK
+from udfs.rules import decision_epoch
+from udfs.rules.earlier_record import LOOKED_BACK
 from udfs.wire.batches.batch_headers import Bools, Int64s
 
 # The first records of an id in a split meet the last ones of the split before: a rule reads a
@@ -161,18 +162,18 @@ def told_by(states: States, chained: Chain) -> Int64s:
     """Index of the record that tells the data of each Prepare record; -1 for none.
 
     The record of its id before it, or that behind which the tries of its decision stand, see
-    `udfs.rules.coordinator_step.data_epoch`. A run of tries may be as long as the stretch.
+    `udfs.rules.decision_epoch.data_epoch`. A run of tries may be as long as the stretch.
     """
     before = chained.previous
     here, last = states.step(), states.at(before).step()
     there = before >= 0
-    tells = ~(there & step.tells_no_more(here, last))
+    tells = ~(there & decision_epoch.tells_no_more(here, last))
     # The first record of an id always tells.
     order = chained.order
     newest = np.maximum.accumulate(np.where(tells[order], np.arange(order.size), 0))
     first = np.full(order.size, -1)
     first[order[1:]] = order[newest[:-1]]
-    again = there & step.is_tried_again(here, last)
+    again = there & decision_epoch.is_tried_again(here, last)
     return np.where(again, first, before)
 
 
