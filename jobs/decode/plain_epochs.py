@@ -12,7 +12,7 @@ from jobs.model.decoded import MOST_CHOSEN, Decoded, unpacked_when_asked
 from jobs.model.dump import Dump
 from jobs.model.plain_epochs import PlainEpochs
 from schemas import log_row
-from schemas.coordinator_states import PREPARE_ABORT, PREPARE_COMMIT
+from schemas.coordinator_states import PREPARED
 from udfs.arrow.blocks import unpack_blocks
 from udfs.arrow.plain_epochs import (
     BUCKET,
@@ -79,9 +79,9 @@ def _parts(decoded: Decoded, listed: Listed, buckets: int) -> DataFrame:
     """Rows of BUCKET: what is packed, and the epochs of what is a row."""
     log_records = decoded.nested(log_row.TXN_LOG_RECORD, "txn_log_record")
     epoch = F.col("producer_epoch").alias("marker_epoch")
-    prepared = log_records.filter(
-        F.col("status").isin(PREPARE_COMMIT, PREPARE_ABORT) & ~F.col("decided")
-    ).select("producer_id", epoch)
+    prepared = log_records.filter(F.col("status").isin(*PREPARED) & ~F.col("decided")).select(
+        "producer_id", epoch
+    )
     ended = decoded.runs().filter(F.col("marker_offset").isNotNull())
     transactions = decoded.regular_blocks()
     assert transactions is not None

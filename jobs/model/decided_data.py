@@ -3,6 +3,7 @@
 from pyspark.sql import Column, Window, WindowSpec
 from pyspark.sql import functions as F
 
+from schemas.coordinator_states import NO_STATE
 from udfs.rules.coordinator_step import Step
 from udfs.rules.decision_epoch import NO_RECORD, Recorded, data_epoch, is_tried_again, tells_no_more
 
@@ -11,6 +12,16 @@ OF_STEP = (
     "producer_id", "producer_epoch", "start_ms", "timeout_ms", "next_producer_id",
     "client_transaction_version",
 )  # fmt: skip
+
+
+def records_of_id() -> WindowSpec:
+    """The records of an id in one copy of the log, in the order in which they stand in it."""
+    return Window.partitionBy("partition_index", "transactional_id").orderBy("ordinal", "offset")
+
+
+def state_of_record() -> Column:
+    """The status byte of a record, NO_STATE of a tombstone."""
+    return F.when(F.col("tombstone"), F.lit(NO_STATE)).otherwise(F.col("status"))
 
 
 def epoch_of_data(prepare: Recorded, before: Recorded) -> Column:

@@ -1,17 +1,19 @@
 """What the coordinator decided, and for which producer ids its log has the whole history."""
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from jobs.model.decided_data import OF_STEP, epoch_of_data, recorded, step_of, told_by
+from jobs.model.decided_data import (
+    OF_STEP,
+    epoch_of_data,
+    recorded,
+    records_of_id,
+    step_of,
+    told_by,
+)
 from jobs.model.lost_records import counted, is_only_here
 from jobs.spark.joins import small
-from schemas.coordinator_states import (
-    COMPLETE_ABORT,
-    COMPLETE_COMMIT,
-    PREPARE_ABORT,
-    PREPARE_COMMIT,
-)
+from schemas.coordinator_states import COMPLETE_COMMIT, COMPLETED, PREPARE_COMMIT, PREPARED
 from udfs.rules.absence import none_between
 from udfs.rules.attribution import carried_out_unseen, took_effect
 from udfs.rules.coordinator_step import (
@@ -37,7 +39,7 @@ def decisions(txn_log_records: DataFrame) -> DataFrame:
     blocks. Columns: coordinator_index (its partition_index), record_file_index, and those of
     `schemas.log_row.DECISION`.
     """
-    by_id = Window.partitionBy("partition_index", "transactional_id").orderBy("offset")
+    by_id = records_of_id()
     before = F.struct("status", *OF_STEP)
     after = F.struct("offset", "ordinal", "timestamp", "leader_epoch", "status", *OF_STEP)
     stepped = (
@@ -61,7 +63,7 @@ def decisions(txn_log_records: DataFrame) -> DataFrame:
     goes_on = gave_way(step_of(""), step_of("next.")) | surely(otherwise)
     starts = F.col("start_ms"), F.col("next.start_ms")
     unseen = carried_out_unseen(F.col("next.status"), *starts, surely(completed), goes_on)
-    prepared = F.col("status").isin(PREPARE_COMMIT, PREPARE_ABORT) & ~F.col("decided")
+    prepared = F.col("status").isin(*PREPARED) & ~F.col("decided")
     return stepped.filter(prepared).select(
         F.col("partition_index").alias("coordinator_index"),
         F.col("file_index").alias("record_file_index"),
@@ -120,7 +122,7 @@ def with_what_is_replicated(decided: DataFrame, partition_info: DataFrame) -> Da
 def _first_outcome() -> list[Column]:
     """How the transaction of the first record ended, null where that does not tell."""
     status = F.col("first.status")
-    completed = status.isin(COMPLETE_COMMIT, COMPLETE_ABORT)
+    completed = status.isin(*COMPLETED)
     tells = completed & (F.col("first.client_transaction_version") >= TRANSACTION_VERSION_2)
     return [
         F.when(tells, F.col("first.producer_epoch")).alias("first_epoch"),

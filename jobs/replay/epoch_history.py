@@ -3,17 +3,18 @@
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.model.decided_data import OF_STEP, epoch_of_data, recorded, step_of, told_by
+from jobs.model.decided_data import (
+    OF_STEP,
+    epoch_of_data,
+    recorded,
+    records_of_id,
+    state_of_record,
+    step_of,
+    told_by,
+)
 from jobs.model.lost_records import counted, unreadable_of_ids
 from jobs.spark.joins import small
-from schemas.coordinator_states import (
-    COMPLETE_ABORT,
-    COMPLETE_COMMIT,
-    EMPTY,
-    NO_STATE,
-    PREPARE_ABORT,
-    PREPARE_COMMIT,
-)
+from schemas.coordinator_states import COMPLETED, EMPTY, NO_STATE, PREPARE_ABORT, PREPARED
 from udfs.rules.absence import Counted, none_before, none_between, reaches_behind
 from udfs.rules.coordinator_step import EXHAUSTED_EPOCH, TRANSACTION_VERSION_2
 from udfs.rules.decision_epoch import Recorded, epoch_by_version, epoch_in_effect, is_tried_again
@@ -21,7 +22,6 @@ from udfs.rules.extent import is_replicated
 from udfs.rules.logic import surely
 from udfs.rules.producer_step import LAST_EPOCH
 
-PREPARED = (PREPARE_COMMIT, PREPARE_ABORT)
 PLACE_OF_RECORD = ("ordinal", "offset", "file_index", "position", "length")
 # Epochs of one producer id, as a number that rises with the producer ids of an id, too.
 EPOCHS = LAST_EPOCH + 1
@@ -71,7 +71,7 @@ def _begins() -> Column:
     version 2 a transaction would have raised the epoch: an Empty record has the version of the
     transaction before it.
     """
-    completed = F.col("state").isin(COMPLETE_COMMIT, COMPLETE_ABORT)
+    completed = F.col("state").isin(*COMPLETED)
     previous_next_to_it = none_between(counted("previous."), counted())
     # No record has an epoch below that in effect, and none goes back to a producer id of before.
     same_producer = F.col("previous.producer_id") == F.col("producer_id")
@@ -115,12 +115,11 @@ def _numbered(readable: DataFrame) -> DataFrame:
     generation: producer ids that a record other than Empty shows to be in use; another: the
     record is Empty and has one that is not yet.
     """
-    by_id = Window.partitionBy("partition_index", "transactional_id").orderBy("ordinal", "offset")
-    state = F.when(F.col("tombstone"), F.lit(NO_STATE)).otherwise(F.col("status"))
+    by_id = records_of_id()
     in_use = F.when(~F.col("state").isin(EMPTY, NO_STATE), F.col("producer_id"))
     before = F.struct("offset", "ordinal", "state", *OF_STEP)
     used = (
-        readable.withColumn("state", state)
+        readable.withColumn("state", state_of_record())
         .withColumn("used", F.last(in_use, ignorenulls=True).over(by_id))
         .select("*", F.lag(before).over(by_id).alias("previous"))
     )
@@ -143,7 +142,7 @@ def _by_epoch(readable: DataFrame) -> DataFrame:
     first and last are null of an epoch that only a decision about other data tells.
     """
     of_id = Window.partitionBy("partition_index", "transactional_id")
-    by_id = of_id.orderBy("ordinal", "offset")
+    by_id = records_of_id()
     # From the end: Spark reads a frame that ends there anew for each of its rows.
     backwards = of_id.orderBy(F.desc("ordinal"), F.desc("offset"))
     behind = backwards.rowsBetween(Window.unboundedPreceding, -1)
@@ -169,7 +168,7 @@ def _by_epoch(readable: DataFrame) -> DataFrame:
     unraised = (F.col("state") == PREPARE_ABORT) & (F.col("producer_epoch") == F.col("data_epoch"))
     listing = stepped.withColumn("listed_epoch", F.explode(_epochs_listed()))
     mine = F.col("listed_epoch") == F.col("data_epoch")
-    commits, aborts = (F.col("state") == one for one in (PREPARE_COMMIT, PREPARE_ABORT))
+    commits, aborts = (F.col("state") == one for one in PREPARED)
     return listing.groupBy(
         "partition_index", "transactional_id", "producer_id", "listed_epoch"
     ).agg(

@@ -13,13 +13,7 @@ from jobs.verify.verdict import (
     inconclusive,
     suspect,
 )
-from schemas.coordinator_states import (
-    COMPLETE_ABORT,
-    COMPLETE_COMMIT,
-    IN_TRANSACTION,
-    NO_STATE,
-    TWO_PHASE_COMMIT_TIMEOUT,
-)
+from schemas.coordinator_states import COMPLETED, IN_TRANSACTION, NO_STATE, TWO_PHASE_COMMIT_TIMEOUT
 from udfs.rules import coordinator_step as rules
 from udfs.rules.absence import Counted, none_before, none_between
 from udfs.rules.coordinator_step import Step
@@ -272,7 +266,7 @@ def is_repeated() -> Column:
 
     A Complete record with another start is that of another transaction.
     """
-    completes = F.col("state").isin(COMPLETE_COMMIT, COMPLETE_ABORT)
+    completes = F.col("state").isin(*COMPLETED)
     return (
         (F.col("state") == F.col("previous.state"))
         & (F.col("producer_id") == F.col("previous.producer_id"))
@@ -291,7 +285,7 @@ def same_transaction() -> Column:
     return (
         F.col("adjacent")
         & F.col("previous.state").isin(*IN_TRANSACTION)
-        & F.col("state").isin(*IN_TRANSACTION, COMPLETE_COMMIT, COMPLETE_ABORT)
+        & F.col("state").isin(*IN_TRANSACTION, *COMPLETED)
     )
 
 

@@ -58,7 +58,7 @@ several decisions in a row may have led to must not be fewer than those decision
 for intervals in order).
 """
 
-from schemas.coordinator_states import AT_REST, ONGOING, PREPARE_ABORT, PREPARE_COMMIT
+from schemas.coordinator_states import AT_REST, IN_TRANSACTION
 from udfs.rules.logic import Values, is_in
 from udfs.rules.memory import at_least_later
 
@@ -88,7 +88,7 @@ def carried_out_unseen(
     here: its append may have failed late, and it names no transaction.
     """
     told = (start_ms >= -1) & (next_start_ms >= -1)
-    later = is_in(next_state, (ONGOING, PREPARE_COMMIT, PREPARE_ABORT)) & told
+    later = is_in(next_state, IN_TRANSACTION) & told
     return (is_in(next_state, AT_REST) | later) & ~completed & ~gave_way
 
 

@@ -19,11 +19,13 @@ from schemas.coordinator_states import (
     AT_REST,
     COMPLETE_ABORT,
     COMPLETE_COMMIT,
+    COMPLETED,
     EMPTY,
     NO_STATE,
     ONGOING,
     PREPARE_ABORT,
     PREPARE_COMMIT,
+    PREPARED,
     TWO_PHASE_COMMIT_TIMEOUT,
 )
 from udfs.rules.attribution import took_effect
@@ -108,13 +110,13 @@ def replaces_producer(record: Step, last: Step) -> Values:
     (`TransactionCoordinator.endTransaction`, `prepareAbortOrCommit`). 4.0 does not tell the
     announced one.
     """
-    decided = is_in(last.state, (PREPARE_COMMIT, PREPARE_ABORT))
+    decided = is_in(last.state, PREPARED)
     other_announced = surely(
         decided & (last.next_producer_id >= 0) & (last.next_producer_id != record.producer_id)
     )
     initializes = (record.state == EMPTY) & (last.producer_epoch >= EXHAUSTED_EPOCH)
     completes = (
-        is_in(record.state, (COMPLETE_COMMIT, COMPLETE_ABORT))
+        is_in(record.state, COMPLETED)
         & decided
         & ~is_of_older_version(last)
         & (last.producer_epoch > EXHAUSTED_EPOCH)
@@ -126,7 +128,7 @@ def replaces_producer(record: Step, last: Step) -> Values:
 def lacks_raise(record: Step, last: Step) -> Values:
     """Whether a decision under transaction.version 2 leaves the epoch as it is (KIP-890)."""
     return surely(
-        is_in(record.state, (PREPARE_COMMIT, PREPARE_ABORT))
+        is_in(record.state, PREPARED)
         & (record.transaction_version >= TRANSACTION_VERSION_2)
         & (record.producer_epoch == last.producer_epoch)
     )
@@ -199,10 +201,10 @@ def keeps_announced(record: Step, last: Step) -> Values:
     `prepareComplete` takes over the announced one, of the decision that it found in memory or in
     the log (transaction.version 2). A broker of an older release knows neither.
     """
-    announced = is_in(last.state, (PREPARE_COMMIT, PREPARE_ABORT)) & (last.next_producer_id >= 0)
+    announced = is_in(last.state, PREPARED) & (last.next_producer_id >= 0)
     return surely(
         announced
-        & is_in(record.state, (COMPLETE_COMMIT, COMPLETE_ABORT))
+        & is_in(record.state, COMPLETED)
         & (record.transaction_version >= TRANSACTION_VERSION_2)
         & (record.producer_id == last.producer_id)
         & (record.producer_id != last.next_producer_id)
@@ -238,8 +240,8 @@ def is_plain(
     rested, running = is_in(last.state, AT_REST), last.state == ONGOING
     has_start = record.start_ms >= 0
     started = has_start & (record.start_ms == last.start_ms)
-    prepares = is_in(record.state, (PREPARE_COMMIT, PREPARE_ABORT))
-    completes = is_in(record.state, (COMPLETE_COMMIT, COMPLETE_ABORT))
+    prepares = is_in(record.state, PREPARED)
+    completes = is_in(record.state, COMPLETED)
     no_start = record.start_ms == -1
     moves = (
         ((record.state == EMPTY) & rested & by_one & lists.empty & no_start)
@@ -325,7 +327,7 @@ def gave_way(prepare: Step, record: Step) -> Values:
     """
     told = surely((prepare.start_ms >= -1) & (record.start_ms >= -1))
     same = surely(prepare.start_ms == record.start_ms)
-    decided = is_in(record.state, (PREPARE_COMMIT, PREPARE_ABORT)) & (same | ~told)
+    decided = is_in(record.state, PREPARED) & (same | ~told)
     running = (record.state == ONGOING) & same & told
     return surely((prepare.producer_id == record.producer_id) & (decided | running))
 
@@ -340,6 +342,6 @@ def ended_otherwise(prepare: Step, record: Step) -> Values:
     same = surely(
         (prepare.producer_id == record.producer_id) & (prepare.start_ms == record.start_ms)
     )
-    completes = is_in(record.state, (COMPLETE_COMMIT, COMPLETE_ABORT))
+    completes = is_in(record.state, COMPLETED)
     other = surely(completes & ~took_effect(prepare.state, record.state))
     return told & same & other

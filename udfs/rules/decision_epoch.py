@@ -8,14 +8,7 @@ first try of a decision whose append failed late (`TransactionMetadata.prepareFe
 
 from typing import NamedTuple
 
-from schemas.coordinator_states import (
-    COMPLETE_ABORT,
-    COMPLETE_COMMIT,
-    EMPTY,
-    ONGOING,
-    PREPARE_ABORT,
-    PREPARE_COMMIT,
-)
+from schemas.coordinator_states import COMPLETED, EMPTY, ONGOING, PREPARE_COMMIT, PREPARED
 from udfs.rules.coordinator_step import TRANSACTION_VERSION_2, Step, gave_way
 from udfs.rules.logic import Values, as_number, chosen, is_in, surely
 
@@ -42,9 +35,7 @@ def tried_before(prepare: Recorded, before: Recorded) -> Values:
 
     Of the two the lower `epoch_by_version` is that of the data.
     """
-    return is_in(before.state, (PREPARE_COMMIT, PREPARE_ABORT)) & (
-        before.producer_id == prepare.producer_id
-    )
+    return is_in(before.state, PREPARED) & (before.producer_id == prepare.producer_id)
 
 
 def tells_no_more(record: Step, before: Step) -> Values:
@@ -55,14 +46,14 @@ def tells_no_more(record: Step, before: Step) -> Values:
     with a higher one (`TransactionMetadata.hasFailedEpochFence`, KAFKA-9666), any number of times:
     so the newest record of which this does not hold tells the data of all tries behind it.
     """
-    prepared = is_in(record.state, (PREPARE_COMMIT, PREPARE_ABORT))
+    prepared = is_in(record.state, PREPARED)
     runs = (before.state == ONGOING) & (before.producer_id == record.producer_id)
     return surely(prepared & (surely(runs) | is_tried_again(record, before)))
 
 
 def is_tried_again(record: Step, before: Step) -> Values:
     """Whether the record goes on with the transaction of a Prepare record right before it."""
-    prepared = is_in(before.state, (PREPARE_COMMIT, PREPARE_ABORT))
+    prepared = is_in(before.state, PREPARED)
     return surely(prepared & gave_way(before, record))
 
 
@@ -122,7 +113,7 @@ def is_clients_version(prepare: Recorded, before: Recorded) -> Values:
     """
     same = before.producer_id == prepare.producer_id
     of_version_2 = before.transaction_version >= TRANSACTION_VERSION_2
-    ended = is_in(before.state, (COMPLETE_COMMIT, COMPLETE_ABORT)) & same
+    ended = is_in(before.state, COMPLETED) & same
     raised_to = of_version_2 & (prepare.producer_epoch == before.producer_epoch + 1)
     tried = (before.state == PREPARE_COMMIT) & same
     of_client = (ends_running(prepare, before) | tried) & of_version_2
@@ -159,7 +150,7 @@ def epoch_in_effect(record: Recorded) -> Values:
     by_version_2 = record.transaction_version >= TRANSACTION_VERSION_2
     raised = (
         (record.state == EMPTY)
-        | (is_in(record.state, (PREPARE_COMMIT, PREPARE_ABORT)) & by_version_2)
+        | (is_in(record.state, PREPARED) & by_version_2)
         | ((record.state == PREPARE_COMMIT) & (record.transaction_version < 0))
     )
     return record.producer_epoch - as_number(surely(raised))

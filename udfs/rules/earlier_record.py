@@ -20,11 +20,14 @@ from schemas.coordinator_states import (
     AT_REST,
     COMPLETE_ABORT,
     COMPLETE_COMMIT,
+    COMPLETED,
     EMPTY,
+    IN_TRANSACTION,
     NO_STATE,
     ONGOING,
     PREPARE_ABORT,
     PREPARE_COMMIT,
+    PREPARED,
 )
 from udfs.rules.coordinator_step import (
     EXHAUSTED_EPOCH,
@@ -68,9 +71,7 @@ def takes_up(record: Step, older: Step) -> Values:
     used_up = (older.producer_epoch >= EXHAUSTED_EPOCH) & (record.producer_epoch == 0)
     rotated = (~same & used_up) | (record.producer_id == older.next_producer_id)
     begins = (record.state == NO_STATE) | (older.state == NO_STATE)
-    announced = is_in(record.state, (COMPLETE_COMMIT, COMPLETE_ABORT)) & (
-        record.producer_id == older.next_producer_id
-    )
+    announced = is_in(record.state, COMPLETED) & (record.producer_id == older.next_producer_id)
     producer = (
         (begins & (record.state != ONGOING))
         | ((record.state == EMPTY) & rotated)
@@ -78,7 +79,7 @@ def takes_up(record: Step, older: Step) -> Values:
         | fences
         | announced
     )
-    goes_on = is_in(older.state, (ONGOING, PREPARE_COMMIT, PREPARE_ABORT))
+    goes_on = is_in(older.state, IN_TRANSACTION)
     # A text may not tell the start.
     moved = surely(goes_on & (record.start_ms != older.start_ms))
     return (
@@ -98,7 +99,7 @@ def began_before(record: KeptFields) -> Values:
     begun_before = is_in(record.state, (ONGOING, PREPARE_ABORT)) & (
         record.start_ms != record.update_ms
     )
-    decides = is_in(record.state, (PREPARE_COMMIT, PREPARE_ABORT))
+    decides = is_in(record.state, PREPARED)
     return surely(begun_before) | surely(decides & (record.partitions > 0))
 
 
@@ -109,7 +110,7 @@ def keeps(record: KeptFields, older: KeptFields) -> Values:
     begins = surely(is_in(older.state, AT_REST)) & began_before(record)
     running = older.state == ONGOING
     drops = (record.state == ONGOING) & running & (record.partitions < older.partitions)
-    decides = is_in(record.state, (PREPARE_COMMIT, PREPARE_ABORT))
+    decides = is_in(record.state, PREPARED)
     others = decides & running & (record.listed != older.listed)
     changes = surely(other_timeout) | begins | surely(drops) | surely(others)
     return ~changes | is_two_phase(record.timeout_ms, older.timeout_ms)
@@ -117,7 +118,7 @@ def keeps(record: KeptFields, older: KeptFields) -> Values:
 
 def may_keep_one_past(one: KeptFields, other: KeptFields) -> Values:
     """Whether both may be steps from one record that is not known, by what a step keeps."""
-    decisions = (PREPARE_COMMIT, PREPARE_ABORT)
+    decisions = PREPARED
     other_timeout = (
         (one.state > EMPTY) & (other.state > EMPTY) & (one.timeout_ms != other.timeout_ms)
     )
@@ -145,7 +146,7 @@ def may_share_past(one: Step, other: Step) -> Values:
 
     def either(first: Step, second: Step) -> Values:
         """What holds for an order of the two that fits their states."""
-        decided = is_in(second.state, (PREPARE_COMMIT, PREPARE_ABORT))
+        decided = is_in(second.state, PREPARED)
         ongoing = first.state == ONGOING
         raised = same & (second.producer_epoch >= first.producer_epoch)
         raise_ = second.producer_epoch - first.producer_epoch
@@ -160,7 +161,7 @@ def may_share_past(one: Step, other: Step) -> Values:
             (ongoing & (second.state == ONGOING) & unraised)
             | (ongoing & decided & raised & near)
             | (ongoing & restarted & (raised | (~same & used_up)))
-            | (decided & is_in(first.state, (PREPARE_COMMIT, PREPARE_ABORT)) & same & near)
+            | (decided & is_in(first.state, PREPARED) & same & near)
             | ((first.state == PREPARE_ABORT) & restarted & (same | used_up))
             # A retry of what had succeeded keeps the epoch (`prepareIncrementProducerEpoch`).
             | ((first.state == EMPTY) & restarted & same & is_in(raise_, (0, 1)))
@@ -172,7 +173,7 @@ def may_share_past(one: Step, other: Step) -> Values:
         return surely(is_in(one.state, states) & is_in(other.state, states))
 
     moved = surely(one.start_ms != other.start_ms)
-    running = all_in(ONGOING, PREPARE_COMMIT, PREPARE_ABORT) & ~moved
+    running = all_in(*IN_TRANSACTION) & ~moved
 
     def from_rest(step: Step) -> Values:
         by_version_2 = unless_told(step.transaction_version) >= TRANSACTION_VERSION_2

@@ -16,7 +16,7 @@ from jobs.spark.joins import small
 from jobs.spark.kept import KeptFrames, is_known_empty
 from jobs.spark.local import local_frame
 from jobs.verify.contexts.partition_count import known_count, partition_count
-from schemas.coordinator_states import PREPARE_ABORT, PREPARE_COMMIT
+from schemas.coordinator_states import PREPARE_COMMIT, PREPARED
 from schemas.topics import TXN_LOG_TOPIC
 from udfs.rules.attribution import may_be_operators, raised, was_loaded, would_be_sent_again
 from udfs.rules.extent import is_replicated, is_told_by_another
@@ -172,7 +172,7 @@ def _with_loading(rows: DataFrame, leaders: DataFrame) -> DataFrame:
 
 def is_unfinished() -> Column:
     """Whether the record is a decision that no later one of its copy completes."""
-    return F.col("newest") & F.col("state").isin(PREPARE_COMMIT, PREPARE_ABORT)
+    return F.col("newest") & F.col("state").isin(*PREPARED)
 
 
 def _markers_found(

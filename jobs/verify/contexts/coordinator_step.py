@@ -4,7 +4,7 @@ from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
 from jobs.model.coordinator_log import CoordinatorLog
-from jobs.model.decided_data import epoch_of_data, recorded, told_by
+from jobs.model.decided_data import epoch_of_data, recorded, records_of_id, state_of_record, told_by
 from jobs.model.lost_records import counted, is_only_here, lost_behind
 from jobs.model.state_names import state_name
 from jobs.spark.joins import small
@@ -14,19 +14,13 @@ from jobs.verify.contexts.coordinator_links import EndedTransactions, leader_epo
 from jobs.verify.contexts.open_transaction import overdue_for
 from jobs.verify.contexts.transaction import Ages
 from jobs.verify.transitions import NAMES, from_older_state, is_plain, kept_columns
-from schemas.coordinator_states import (
-    COMPLETE_ABORT,
-    COMPLETE_COMMIT,
-    NO_STATE,
-    ONGOING,
-)
+from schemas.coordinator_states import COMPLETED, NO_STATE, ONGOING
 from udfs.rules.absence import none_before, none_between
 from udfs.rules.decision_epoch import Recorded, shown_version
 from udfs.rules.earlier_record import LOOKED_BACK
 from udfs.rules.logic import surely
 from udfs.rules.producer_ids import BLOCK_SIZE
 
-COMPLETE = (COMPLETE_COMMIT, COMPLETE_ABORT)
 # What a rule asks of the epoch of a record.
 OF_EPOCH = ("state", "producer_id", "producer_epoch", "client_transaction_version")
 
@@ -142,12 +136,12 @@ def _stepped(txn_log_records: DataFrame) -> DataFrame:
         surely(
             F.col("unknown_tag") > F.coalesce(F.max("unknown_tag").over(before), F.lit(-1))
         ).alias("new_tag"),
-        F.when(F.col("tombstone"), F.lit(NO_STATE)).otherwise(F.col("status")).alias("state"),
+        state_of_record().alias("state"),
     )
-    by_id = Window.partitionBy("partition_index", "transactional_id").orderBy("ordinal", "offset")
+    by_id = records_of_id()
     named = F.col("transactional_id").isNotNull() & F.col("error").isNull()
     up_to_here = by_id.rowsBetween(Window.unboundedPreceding, -1)
-    complete = F.col("state").isin(*COMPLETE)
+    complete = F.col("state").isin(*COMPLETED)
     stepped = _with_shown_versions(stated, up_to_here).select(
         "*",
         F.when(named, F.lag(_record()).over(by_id)).alias("previous"),

@@ -14,12 +14,10 @@ from jobs.model.state_names import named
 from jobs.verify.conditions.copies import apart_ms, one_instant
 from jobs.verify.conditions.missing import missing_behind
 from schemas.coordinator_states import (
-    COMPLETE_ABORT,
-    COMPLETE_COMMIT,
+    COMPLETED,
     EMPTY,
     ONGOING,
-    PREPARE_ABORT,
-    PREPARE_COMMIT,
+    PREPARED,
     STATE_NAMES,
     TWO_PHASE_COMMIT_TIMEOUT,
 )
@@ -98,7 +96,7 @@ def _went_on(epoch: str) -> Column:
     A higher epoch is in effect, and no decision is under way that may be about them: of older
     versions none at all, as nothing says how far a fence raised the epoch.
     """
-    decides = F.col("coordinator.state").isin(*named(PREPARE_COMMIT, PREPARE_ABORT))
+    decides = F.col("coordinator.state").isin(*named(*PREPARED))
     of_later_data = surely(
         (F.col("coordinator.client_transaction_version") >= TRANSACTION_VERSION_2)
         & (F.col("coordinator.producer_epoch") - F.col(epoch) > RAISED_AT_MOST)
@@ -275,7 +273,7 @@ def _is_last_ended_here(apart: Column) -> Column:
     the record. By another clock it may be that of a later transaction.
     """
     marked, updated = F.col("opening_marker.timestamp"), F.col("coordinator.last_update_ms")
-    at_rest = F.col("coordinator.state").isin(*named(COMPLETE_COMMIT, COMPLETE_ABORT))
+    at_rest = F.col("coordinator.state").isin(*named(*COMPLETED))
     reached = _reaches_behind(F.col("coordinator.record_timestamp"), apart)
     as_read = F.col("single_broker") & (updated <= marked) & reached
     ended: Column = surely(updated <= F.try_subtract(marked, apart)) | surely(as_read)

@@ -14,12 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from schemas.coordinator_states import (
-    COMPLETE_ABORT,
-    COMPLETE_COMMIT,
-    PREPARE_ABORT,
-    PREPARE_COMMIT,
-)
+from schemas.coordinator_states import COMPLETED, PREPARED
 from udfs.rules import coordinator_step as step
 from udfs.rules import decision_epoch
 from udfs.rules.earlier_record import LOOKED_BACK
@@ -185,7 +180,7 @@ def fold_states(
     at_start = chained.place < KEPT_AT_START
     at_end = chained.place >= chained.size - KEPT_AT_END
     kept = at_start | at_end | ~plain
-    complete = np.isin(states.status, (COMPLETE_COMMIT, COMPLETE_ABORT))
+    complete = np.isin(states.status, COMPLETED)
     # What a step that is not plain is held against, and what one in the next split may be.
     unplain, last = np.flatnonzero(~plain), np.flatnonzero(chained.following < 0)
     asked = unplain
@@ -196,7 +191,7 @@ def fold_states(
     for ends in (unplain, last[~complete[last]]):
         _keep_before(kept, ends, chained.previous, complete)
     inside = (chained.previous >= 0) & (chained.following >= 0) & whole
-    prepared = np.isin(states.status, (PREPARE_COMMIT, PREPARE_ABORT))
+    prepared = np.isin(states.status, PREPARED)
     # What is tried again from the first record of its id here may have been tried before.
     first = told_by(states, chained)
     begun = ~(prepared[first] & (chained.place[first] == 0))

@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from jobs.verify.check import ERROR, Check, Proof, text
 from jobs.verify.conditions.settled import unstable_tail
 from jobs.verify.transitions import is_decoded, is_repeated, taken_from_the_older_state
-from schemas.coordinator_states import AT_REST, COMPLETE_ABORT, COMPLETE_COMMIT, ONGOING
+from schemas.coordinator_states import AT_REST, COMPLETED, ONGOING
 
 CHECK = Check(
     code="txnlog_complete_without_prepare",
@@ -27,7 +27,7 @@ CHECK = Check(
     fires=lambda: (
         is_decoded()
         & F.col("adjacent")
-        & F.col("state").isin(COMPLETE_COMMIT, COMPLETE_ABORT)
+        & F.col("state").isin(*COMPLETED)
         & F.col("previous.state").isin(*AT_REST, ONGOING)
         & ~is_repeated()
     ),

@@ -27,19 +27,12 @@ from jobs.verify.transitions import (
     taken_from_the_older_state,
 )
 from jobs.verify.verdict import VERSION_DEPENDENT, suspect
-from schemas.coordinator_states import (
-    AT_REST,
-    COMPLETE_ABORT,
-    COMPLETE_COMMIT,
-    EMPTY,
-    NO_STATE,
-    ONGOING,
-)
+from schemas.coordinator_states import AT_REST, COMPLETE_ABORT, COMPLETED, EMPTY, NO_STATE, ONGOING
 
 
 def _is_named_by_others() -> Column:
     """Completed without a prepare, and expired inside a transaction, have codes of their own."""
-    completes = F.col("state").isin(COMPLETE_COMMIT, COMPLETE_ABORT)
+    completes = F.col("state").isin(*COMPLETED)
     unprepared = completes & F.col("previous.state").isin(*AT_REST, ONGOING)
     return unprepared | ((F.col("state") == NO_STATE) & ~F.col("previous.state").isin(*AT_REST))
 

@@ -32,7 +32,7 @@ from schemas.coordinator_states import (
     NO_STATE,
     ONGOING,
     PREPARE_ABORT,
-    PREPARE_COMMIT,
+    PREPARED,
     TWO_PHASE_COMMIT_TIMEOUT,
 )
 from udfs.rules.logic import surely
@@ -48,7 +48,7 @@ def _decides_again() -> Column:
 
     Between the two nothing was added: that has an Ongoing record of its own.
     """
-    decided = F.col("previous.state").isin(PREPARE_COMMIT, PREPARE_ABORT)
+    decided = F.col("previous.state").isin(*PREPARED)
     same = (
         (F.col("state") == F.col("previous.state"))
         & (F.col("producer_id") == F.col("previous.producer_id"))
@@ -125,7 +125,7 @@ CHECK = Check(
         & (
             _has_none_at_rest()
             | (_continues(ONGOING) & lacks("partitions", "previous.partitions"))
-            | ((_continues(PREPARE_COMMIT, PREPARE_ABORT) | _decides_again()) & _differs())
+            | ((_continues(*PREPARED) | _decides_again()) & _differs())
         )
     ),
     excuses=(

@@ -33,26 +33,21 @@ from jobs.verify.transitions import (
     taken_from_the_older_state,
 )
 from jobs.verify.verdict import VERSION_DEPENDENT, suspect
-from schemas.coordinator_states import (
-    COMPLETE_ABORT,
-    COMPLETE_COMMIT,
-    PREPARE_ABORT,
-    PREPARE_COMMIT,
-)
+from schemas.coordinator_states import COMPLETED, PREPARED
 from udfs.rules.coordinator_step import EXHAUSTED_EPOCH, TRANSACTION_VERSION_2
 from udfs.rules.logic import surely
 
 
 def _another_was_to_follow() -> Column:
     """Whether the Prepare record before gave out another producer id than this one."""
-    prepared = F.col("previous.state").isin(PREPARE_COMMIT, PREPARE_ABORT)
+    prepared = F.col("previous.state").isin(*PREPARED)
     given_out = F.col("previous.next_producer_id")
     return prepared & (given_out >= 0) & (given_out != F.col("producer_id"))
 
 
 def _not_used_up() -> Column:
     """Whether the epoch before leaves another one; that of a decision is raised already."""
-    raised = F.col("state").isin(COMPLETE_COMMIT, COMPLETE_ABORT) & surely(
+    raised = F.col("state").isin(*COMPLETED) & surely(
         F.col("previous.client_transaction_version") >= TRANSACTION_VERSION_2
     )
     answer: Column = F.col("previous.producer_epoch") < EXHAUSTED_EPOCH + raised.cast("int")

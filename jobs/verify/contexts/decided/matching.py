@@ -6,7 +6,7 @@ from pyspark.sql import functions as F
 from jobs.model.state_names import named
 from jobs.spark.joins import small
 from jobs.verify.contexts.decided.places import place_number
-from schemas.coordinator_states import COMPLETE_ABORT, COMPLETE_COMMIT, STATE_NAMES
+from schemas.coordinator_states import COMPLETE_COMMIT, COMPLETED, STATE_NAMES
 from udfs.rules import attribution
 from udfs.rules.clock import ADJUSTED_MS, KEPT_IN_TIME_MS
 from udfs.rules.coordinator_step import TRANSACTION_VERSION_2
@@ -161,7 +161,7 @@ def with_last_outcomes(history: DataFrame, owners: DataFrame) -> DataFrame:
     left when all before is compacted away. A marker of its epoch with the other outcome that raised
     the epoch of its data contradicts it: an epoch is one transaction. `owners`: one row a producer.
     """
-    ended = F.col("state").isin(*named(COMPLETE_COMMIT, COMPLETE_ABORT)) & (
+    ended = F.col("state").isin(*named(*COMPLETED)) & (
         F.col("client_transaction_version") >= TRANSACTION_VERSION_2
     )
     last = owners.select(
