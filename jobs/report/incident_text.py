@@ -1,4 +1,4 @@
-"""One incident as text for a terminal: cause, consequences, groups, and the plan with commands."""
+"""One incident as text for a terminal: cause, consequences, the plan with commands, then lists."""
 
 from collections.abc import Iterator
 from textwrap import wrap
@@ -33,31 +33,34 @@ def told(one: Incident, line: IncidentLine) -> str:
     )
     lines += ["", "Consequences"]
     lines += [f"  {effect.sentence}" for effect in line.effects] or [f"  {line.consequence}"]
-    lines += [f"    {_range(row)}" for row in one.consequences]
-    lines += _rest(one.consequence_count - len(one.consequences), "consequence")
     lines += ["", "Groups", f"  {line.who}"]
-    lines += [f"    {_group(row)}" for row in one.groups]
-    lines += _rest(one.group_count - len(one.groups), "affected_group")
     if line.derived is not None:
         lines += ["", "Downstream", *_wrapped(line.derived, "  ")]
-        lines += [f"    {_derived(row)}" for row in one.derived]
-        lines += _rest(one.derived_count - len(one.derived), "affected")
-    if one.events:
-        lines += ["", "Around it", *[f"  {_event(row)}" for row in one.events[:MOST_EVENTS]]]
-        lines += _rest(len(one.events) - MOST_EVENTS, "incident_event")
     lines += ["", "What to do, in this order"]
     lines += [text for number, step in enumerate(one.steps, 1) for text in _step(number, step)]
     if not one.steps:
         lines.append("  Follow the remedy of each finding.")
-    return "\n".join(visible(text) for text in lines)
+    return "\n".join(visible(text) for text in [*lines, *_one_by_one(one)])
+
+
+def _one_by_one(one: Incident) -> Iterator[str]:
+    """What the summary adds up, behind the plan: these lists may be long."""
+    lists = (
+        ("Affected ranges", map(_range, one.consequences), one.consequence_count, "consequence"),
+        ("Groups that read them", map(_group, one.groups), one.group_count, "affected_group"),
+        ("Downstream, one by one", map(_derived, one.derived), one.derived_count, "affected"),
+        ("Around it", map(_event, one.events[:MOST_EVENTS]), len(one.events), "incident_event"),
+    )
+    for title, rows, number, table in lists:
+        shown = [f"  {row}" for row in rows]
+        if shown:
+            rest = number - len(shown)
+            more = [f"  … and {rest:,} more in the table {table}"] if rest > 0 else []
+            yield from ("", title, *shown, *more)
 
 
 def _wrapped(text: str, indent: str, first: str | None = None) -> list[str]:
     return wrap(text, WIDTH, initial_indent=first or indent, subsequent_indent=indent)
-
-
-def _rest(number: int, table: str) -> list[str]:
-    return [f"    … and {number:,} more in the table {table}"] if number > 0 else []
 
 
 def _range(row: Consequence) -> str:

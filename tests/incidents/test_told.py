@@ -109,7 +109,7 @@ def test_page_and_terminal_tell_every_position_of_a_group(position: str) -> None
     (cell,) = re.findall(r"<tr><td>billing</td>.*<td>([^<]+)</td></tr>", render(facts))
     assert "range" in cell
     (said,) = [row for row in told(replace(whole, groups=(group,)), line).splitlines()
-               if row.startswith("    billing")]  # fmt: skip
+               if row.startswith("  billing")]  # fmt: skip
     assert (OFFSETS_TOPIC in said) == (position == "own")
 
 

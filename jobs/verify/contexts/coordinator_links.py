@@ -46,10 +46,10 @@ def leader_epochs(txn_log_records: DataFrame, copies: DataFrame) -> DataFrame:
     """One row a partition of the coordinator's log: who led it, as far as the copy is replicated.
 
     leaders: array of structs (leader_epoch, alive_ms: `alive_ms` of its first record). `copies`:
-    partition_index, replicated_below.
+    partition_index, kept_below.
     """
-    known = copies.select("partition_index", "replicated_below")
-    counts = is_replicated(F.col("offset"), F.col("replicated_below"))
+    known = copies.select("partition_index", "kept_below")
+    counts = is_replicated(F.col("offset"), F.col("kept_below"))
     return (
         txn_log_records.join(small(known), on="partition_index", how="inner")
         .filter(F.coalesce(counts, F.lit(True)))
@@ -137,7 +137,7 @@ def _with_copies(rows: DataFrame) -> DataFrame:
     """
     # The last record of a partition is the newest of its id, so it is among these rows. With a tail
     # that is not replicated another one is the last, perhaps an earlier one: that proves less.
-    counts = F.coalesce(is_replicated(F.col("offset"), F.col("replicated_below")), F.lit(True))
+    counts = F.coalesce(is_replicated(F.col("offset"), F.col("kept_below")), F.lit(True))
     end = F.max(F.when(counts, F.struct("ordinal", "alive_ms", "latest_timestamp")))
     ended = rows.withColumn("end", end.over(Window.partitionBy("partition_index")))
     lived = ended.select(

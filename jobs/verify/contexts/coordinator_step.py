@@ -195,11 +195,12 @@ def coordinator_step_context(
     the block. And what `coordinator_links` adds.
     """
     stepped = _stepped(log.txn_log_records).filter(~F.col("judged"))
+    # kept_below: from there on a new leader may take records back; null where there is no other.
     needed = partition_info.select(
         "partition_index", "topic", "partition", "broker", "from_beginning", "replicated_below",
         "complete_up_to_ms", "outlasted", "only_here", "single_broker", "lost_to", "nameless_at",
         F.when(~F.col("alone_in_cluster"), F.coalesce("high_watermark", "cut_off_at"))
-        .alias("replicated_below"),
+        .alias("kept_below"),
     )  # fmt: skip
     joined = stepped.join(small(needed), on="partition_index", how="inner")
     rows = joined.select(
