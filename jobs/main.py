@@ -35,7 +35,13 @@ from jobs.cli.progress import Progress
 from jobs.collect.collect import collect
 from jobs.collect.listing import files_table, partitions_table
 from jobs.decode.decode import decode, failures
-from jobs.export.export import ExportRequest, check_named, ranges, without_high_watermarks
+from jobs.export.export import (
+    ExportRequest,
+    check_named,
+    only_what_is_asked,
+    ranges,
+    without_high_watermarks,
+)
 from jobs.model.counted import count
 from jobs.model.dump import Dump
 from jobs.model.errors import NotFinishedError, UsageError
@@ -203,8 +209,10 @@ def run_export(arguments: Arguments) -> int:
     listed = collect(arguments.dump)  # what is no dump ends here, before Spark is started
     check_has_bytes(listed)
     topics, to_log_end = tuple(arguments.topics), arguments.to_log_end
-    wanted = ExportRequest(arguments.isolation, topics, arguments.broker, to_log_end)
+    numbers = tuple(arguments.partitions)
+    wanted = ExportRequest(arguments.isolation, topics, arguments.broker, to_log_end, numbers)
     check_named(listed, wanted)
+    listed = only_what_is_asked(listed, wanted)
     if wanted.to_log_end:
         listed = without_high_watermarks(listed)
     request = Request(arguments.dump, arguments.out, None, "records", settings)

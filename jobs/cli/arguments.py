@@ -98,6 +98,7 @@ class Arguments(argparse.Namespace):
     audit: str | None = None
     topic: str = ""
     topics: list[str] = field(default_factory=list)
+    partitions: list[int] = field(default_factory=list)
     isolation: str = READ_COMMITTED
     to_log_end: bool = False
     partition: int | None = None
@@ -130,11 +131,27 @@ def parse(argv: list[str]) -> Arguments:
         for name in ("command_config", "cache", "topics", "jobs", "max_rate"):
             if getattr(arguments, name):
                 refuse(f"--{name.replace('_', '-')} goes only with --bootstrap")
+    if arguments.command == "export" and arguments.partitions and not arguments.topics:
+        refuse("--partition goes only with --topic, whose partition it is")
     # A copy that is named twice is one copy.
     arguments.dump = list(dict.fromkeys(arguments.dump or []))
     if file := _file_in(arguments.out):
         refuse(f"--out {arguments.out} cannot be a folder: {file} is a file; name another one")
+    if arguments.command in ("audit", "export") and (dump := _dump_around(arguments)):
+        refuse(
+            f"--out {arguments.out} lies in the dump {dump}, so the next run would read its tables "
+            "as a part of the copy; name a folder outside of it"
+        )
     return arguments
+
+
+def _dump_around(arguments: Arguments) -> DumpPath | None:
+    """The dump on this machine in which the results would lie."""
+    if is_remote(arguments.out):
+        return None
+    out = Path(arguments.out).absolute().resolve()
+    local = (dump for dump in arguments.dump if isinstance(dump, Path))
+    return next((dump for dump in local if out.is_relative_to(dump.resolve())), None)
 
 
 def _file_in(out: str) -> Path | None:
@@ -226,6 +243,15 @@ def _add_export(commands: "argparse._SubParsersAction[Parser]") -> None:
         dest="topics",
         metavar="TOPIC",
         help="topic name; repeatable (default: all but internal topics)",
+    )
+    export.add_argument(
+        "--partition",
+        action="append",
+        default=[],
+        type=int,
+        dest="partitions",
+        metavar="N",
+        help="partition number of each --topic; repeatable (default: all)",
     )
     export.add_argument(
         "--broker",

@@ -57,6 +57,8 @@ EXPORT_HELP = """examples:
       all records that read_committed consumers would receive, in the Delta table /rescued/record
   ./spark-submit.sh export --dump /copies --out /rescued --topic orders --isolation read_uncommitted
       one topic, with the records of aborted and open transactions
+  ./spark-submit.sh export --dump /copies --out /rescued --topic orders --partition 3
+      one partition; of the others nothing is read but __transaction_state
   ./spark-submit.sh export --dump /copies/old-leader --out /rescued --topic orders --to-log-end
       one topic, with what an unclean leader election cut off: it lies above the high watermark
 

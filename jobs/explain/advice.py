@@ -38,6 +38,7 @@ from jobs.model.ending import (
     OFFSETS_SET,
     OWES_A_MARKER,
     SAVE_FIRST,
+    STILL_OPEN,
     UNENDED,
 )
 from schemas.topics import OFFSETS_TOPIC
@@ -97,7 +98,12 @@ def _ask_the_brokers(given: Situation) -> list[str]:
 
 
 def _describe(given: Situation) -> str:
-    identity = (given.owner or {}).get("transactional_id") or given.state["lso_transactional_id"]
+    return _described(
+        (given.owner or {}).get("transactional_id") or given.state["lso_transactional_id"]
+    )
+
+
+def _described(identity: str | None) -> str:
     # An id that a terminal would not show as it is cannot be typed into one either.
     shown = "ID" if identity is None or printable(identity) != identity else shlex.quote(identity)
     return f"  {commands.TOOL} describe --transactional-id {shown}"
@@ -113,10 +119,8 @@ def _abort(given: Situation) -> list[str]:
     before, after = _around_abort(given, given.ended_by)
     return [
         *before,
-        "Check that the transaction is still open: describe-producers must show it with this start "
-        "offset. And describe must show no transaction of its transactional id that is Ongoing or "
-        "prepared and includes this partition. Then abort it. Its records become invisible to "
-        "read_committed consumers. The abort affects this partition only.",
+        f"{STILL_OPEN} Then abort it. Its records become invisible to read_committed consumers. "
+        "The abort affects this partition only.",
         _command(given, commands.DESCRIBE_PRODUCERS),
         *([] if given.owner is None else [_describe(given)]),
         *abort_commands(given),
@@ -156,7 +160,13 @@ def also_blocking(given: Situation) -> list[str]:
             name: values[name]
             for name in ("first_offset", "producer_id", "producer_epoch", "coordinator_epoch")
         }
-        lines += [*before, *_abort_commands(given, values), *after]
+        lines += [
+            *before,
+            "Check it in the same way, then abort it:",
+            *([] if row["transactional_id"] is None else [_described(row["transactional_id"])]),
+            *_abort_commands(given, values),
+            *after,
+        ]
     return lines
 
 

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from jobs.model.dump import Dump
+from jobs.model.dump import Dump, DumpPartition
 from jobs.model.errors import UsageError
 from jobs.spark.joins import small
 from jobs.spark.local import local_frame
 from jobs.spark.session import TASKS_A_CORE
 from schemas.record import EXPORT_SPLIT, READ_UNCOMMITTED, RECORD_ROW
-from schemas.topics import COORDINATOR_TOPICS
+from schemas.topics import COORDINATOR_TOPICS, TXN_LOG_TOPIC
 from udfs.arrow.batches import DecodeOptions
 from udfs.arrow.export_split import export_splits
 from udfs.wire import bounds
@@ -25,19 +25,22 @@ from udfs.wire.batches.records import ABORT, COMMIT
 
 # Entries whose marker is damaged; the driver holds them.
 MOST_LISTED = 100_000
+NOT_ASKED_FOR = "not asked for by --topic, --partition or --broker"
 
 
 @dataclass(frozen=True)
 class ExportRequest:
     """What is to be exported: no `topics` for all but internal ones, `broker` None for any.
 
-    `to_log_end`: see `without_high_watermarks`.
+    `partitions`: numbers, of each of the topics; none for all. `to_log_end`: see
+    `without_high_watermarks`.
     """
 
     isolation: str
     topics: tuple[str, ...] = ()
     broker: int | None = None
     to_log_end: bool = False
+    partitions: tuple[int, ...] = ()
 
 
 def without_high_watermarks(dump: Dump) -> Dump:
@@ -48,6 +51,26 @@ def without_high_watermarks(dump: Dump) -> Dump:
     """
     unmarked = [replace(one, high_watermark=None) for one in dump.partitions]
     return replace(dump, partitions=unmarked)
+
+
+def only_what_is_asked(dump: Dump, wanted: ExportRequest) -> Dump:
+    """The dump, of which only logs that `wanted` allows are read, and `__transaction_state`.
+
+    What a consumer of a partition gets is told by its own log. The coordinator's log tells which
+    transactional id wrote a record.
+    """
+    read = {
+        one.partition_index
+        for one in dump.partitions
+        if one.topic == TXN_LOG_TOPIC or _is_wanted(one, wanted)
+    }
+    files = [
+        one
+        if one.partition_index is None or one.partition_index in read
+        else replace(one, status="skipped", note=NOT_ASKED_FOR)
+        for one in dump.files
+    ]
+    return replace(dump, files=files)
 
 
 class Range(NamedTuple):
@@ -93,10 +116,11 @@ def ranges(states: DataFrame, dump: Dump, wanted: ExportRequest) -> list[Range]:
     ]
 
 
-def _is_wanted(copy: Range, wanted: ExportRequest) -> bool:
+def _is_wanted(copy: Range | DumpPartition, wanted: ExportRequest) -> bool:
     by_topic = copy.topic in wanted.topics if wanted.topics else True
     internal = not wanted.topics and copy.topic in COORDINATOR_TOPICS
-    return by_topic and not internal and wanted.broker in (None, copy.broker)
+    by_number = not wanted.partitions or copy.partition in wanted.partitions
+    return by_topic and by_number and not internal and wanted.broker in (None, copy.broker)
 
 
 def _reach(copy: Range) -> tuple[int, ...]:
@@ -106,7 +130,7 @@ def _reach(copy: Range) -> tuple[int, ...]:
 
 
 def check_named(dump: Dump, wanted: ExportRequest, found: set[str] | None = None) -> None:
-    """Raises UsageError where the dump has no such topic or broker.
+    """Raises UsageError where the dump has no such topic, partition or broker.
 
     `found`: topics of copies that were read; None before anything is: those that are listed.
     """
@@ -122,6 +146,15 @@ def check_named(dump: Dump, wanted: ExportRequest, found: set[str] | None = None
             near = difflib.get_close_matches(topic, topics, n=1)
             hint = f"; did you mean {near[0]}?" if near else "."
             raise UsageError(f"--topic {topic} is not in the dump{hint}")
+        _check_numbers(dump, wanted, topic)
+
+
+def _check_numbers(dump: Dump, wanted: ExportRequest, topic: str) -> None:
+    there = {p.partition for p in dump.partitions if p.topic == topic}
+    for number in wanted.partitions:
+        if number not in there:
+            known = ", ".join(str(one) for one in sorted(there))
+            raise UsageError(f"--partition {number} of {topic} is not in the dump: it has {known}.")
 
 
 def records(

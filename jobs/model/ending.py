@@ -74,16 +74,15 @@ OFFSETS_SET = (
 OFFSETS_ABORTED = (
     "Start the groups again: they go on from the offsets that they have, as the output was aborted."
 )
-STILL_OPEN = (
-    "Check that it is still open: kafka-transactions.sh describe-producers lists it with this "
-    "start offset, and describe shows no transaction of its transactional id that is Ongoing or "
-    "prepared with this partition."
+# What the brokers must show before an abort, which cannot be taken back.
+SHOWN_OPEN = (
+    "describe-producers lists it with this start offset and producer id, and describe shows no "
+    "transaction of its transactional id that is Ongoing or prepared with this partition"
 )
+STILL_OPEN = f"Check that it is still open: kafka-transactions.sh {SHOWN_OPEN}."
 UNCHANGED = (
-    "describe-producers lists the transaction with this start offset and producer id, and describe "
-    "shows no transaction of its transactional id that is Ongoing or prepared with this partition "
-    "(brokers before 3.0 cannot describe: there the last record of the id in __transaction_state, "
-    "by kafka-dump-log.sh --transaction-log-decoder, is not)"
+    f"{SHOWN_OPEN} (brokers before 3.0 cannot describe: there the last record of the id in "
+    "__transaction_state, by kafka-dump-log.sh --transaction-log-decoder, is not)"
 )
 
 

@@ -12,7 +12,8 @@ import oracle
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs.export.export import ExportRequest, ranges
+from jobs.collect.collect import collect
+from jobs.export.export import ExportRequest, only_what_is_asked, ranges
 from jobs.main import main
 from jobs.model.dump import Dump, DumpPartition
 from jobs.model.settings import load as load_settings
@@ -137,10 +138,31 @@ def test_an_unknown_topic_or_broker_is_told_before_anything_is_read(
     monkeypatch.setattr("jobs.main.decode", None)
     for wrong, said in (
         (["--topic", "mm"], "--topic mm is not in the dump; did you mean m?"),
+        (["--topic", "m", "--partition", "9"], "--partition 9 of m is not in the dump: it has 1."),
         (["--broker", "77"], "--broker 77 is not in the dump: it has broker "),
     ):
         assert export(*dump, *wrong)[0] == 2
         assert said in capsys.readouterr().err
+
+
+def test_one_partition_is_exported_and_what_nobody_asked_for_is_not_read(
+    spark: SparkSession, scenario: Path, tmp_path: Path
+) -> None:
+    dump = collect([scenario / "dump"])
+    asked = ExportRequest("read_committed", ("m",), partitions=(1,))
+    read = {
+        (one.topic, one.partition)
+        for one in only_what_is_asked(dump, asked).files
+        if one.kind == "segment" and one.status == "audited"
+    }
+    assert {place for place in read if place[0] != "__transaction_state"} == {("m", 1)}
+    assert any(topic == "__transaction_state" for topic, _ in read)
+    place = ["--dump", str(scenario / "dump"), "--out", str(tmp_path)]
+    code, _ = export(*place, "--topic", "m", "--partition", "1")
+    assert code == 0
+    assert exported(spark, tmp_path) == {"m-1": received(scenario, "read_committed")["m-1"]}
+    rows = spark.read.format("delta").load(str(tmp_path / "record"))
+    assert rows.filter("producer_id >= 0 AND transactional_id IS NULL").count() == 0
 
 
 def put(path: Path, *batches: bytes) -> None:

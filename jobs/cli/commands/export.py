@@ -57,14 +57,18 @@ def check_has_bytes(dump: Dump) -> None:
 
 def configuration(wanted: ExportRequest, settings: Settings) -> str:
     """Everything besides the input that an export depends on, as canonical JSON."""
-    asked = {
+    asked: dict[str, object] = {
         "export": wanted.isolation,
         "topics": sorted(wanted.topics),
         "broker": wanted.broker,
         "settings": settings.digested(),
     }
-    # An export without it has the identity that it always had.
-    return json.dumps(asked | ({"to_log_end": True} if wanted.to_log_end else {}))
+    # An export without these has the identity that it always had.
+    if wanted.to_log_end:
+        asked["to_log_end"] = True
+    if wanted.partitions:
+        asked["partitions"] = sorted(set(wanted.partitions))
+    return json.dumps(asked)
 
 
 def export(
