@@ -28,6 +28,9 @@ from jobs.verify.verdict import (
     suspect,
 )
 
+WAIT = "Wait: the coordinator lists the partition, and ends the transaction."
+HANGS = "The transaction hangs: the finding hanging_transaction has the command that aborts it."
+
 CHECK = Check(
     code="pending_offsets_stuck",
     severity=WARNING,
@@ -60,9 +63,15 @@ CHECK = Check(
         "{pending_groups}). The coordinator of the transaction is in state {coordinator_state}.",
         minutes=F.floor(F.col("age_ms") / 60000),
     ),
-    remedy=lambda: text(
-        "If the coordinator lists the partition, wait: it ends the transaction. Otherwise the "
-        "transaction hangs: the finding hanging_transaction has the command that aborts it. To "
-        f"list the open transactions of the partition: {DESCRIBE_PRODUCERS}"
+    remedy=lambda: (
+        F.when(F.col("coordinator_covers_partition"), F.lit(WAIT))
+        .when(F.col("coordinator_known") & F.col("copies_agree"), F.lit(HANGS))
+        .otherwise(
+            text(
+                "If the coordinator lists the partition, wait: it ends the transaction. Otherwise "
+                "the transaction hangs. To list the open transactions of the partition: "
+                f"{DESCRIBE_PRODUCERS}"
+            )
+        )
     ),
 )
