@@ -297,6 +297,9 @@ def _extent(clock_tolerance: int) -> list[Column]:
         F.col("every_broker"), outlasted, F.col("log_end_offset"), longest_of_all
     )
     tolerance = F.lit(clock_tolerance)
+    # The moment of a manifest is of the machine that copied. Who compares moments of one broker
+    # allows for no other clock.
+    begun = F.col("copies_begun_ms") - F.when(F.col("single_broker"), tolerance).otherwise(0)
     # A broker that is alone has one clock.
     to_the_end = complete_to(
         F.col("broker_timestamp"),
@@ -308,7 +311,7 @@ def _extent(clock_tolerance: int) -> list[Column]:
         # Nobody else can have led what a broker alone in its cluster has.
         F.when(alone, to_the_end).otherwise(replicated),
         # As late as the copy that was begun first; where one is not dated, nothing is known.
-        F.when(counts, F.col("copies_begun_ms")),
+        F.when(counts, begun),
     )
     # What had stopped, stopped with the rest of its broker, but for what was still running.
     stopped = F.col("clean_shutdown") & alone
