@@ -29,11 +29,11 @@ def newest_decisions(opened: DataFrame, log: CoordinatorLog) -> DataFrame:
 
     Columns: producer_id, listed (topic-partition), decided_ms (timestamp of the newest Prepare
     record, ms), decided_until_ms and decided_before_ms (up to when that decision and the one before
-    it wrote their markers; the latter null for none), decided_commit (its outcome), raised_epochs
-    (epochs of data that a decision
-    raised whose Complete record is there: it is to have a marker here, and other checks ask for
-    it), decided_at (offset of the newest Prepare record), decided_unseen (it was carried out, as
-    its id went on, and its Complete record is lost). `opened`: the open transactions.
+    it wrote their markers; the latter null for none), decided_commit and decided_epoch (outcome and
+    epoch of its marker), raised_epochs (epochs of data that a decision raised whose Complete record
+    is there: it is to have a marker here, and other checks ask for it), decided_at (offset of the
+    newest Prepare record), decided_unseen (it was carried out, as its id went on, and its Complete
+    record is lost). `opened`: the open transactions.
     """
     own = ("producer_id", "producer_epoch", "offset", "timestamp", "partitions", "commit")
     decisions = (
@@ -72,7 +72,7 @@ def newest_decisions(opened: DataFrame, log: CoordinatorLog) -> DataFrame:
     ordered = _with_attempts(decisions).withColumns(
         {"until": carried_out, "before": F.lag(carried_out).over(order), "unseen": unseen}
     )
-    newest = ("offset", "timestamp", "until", "before", "unseen", "commit")
+    newest = ("offset", "timestamp", "until", "before", "unseen", "commit", "producer_epoch")
     return (
         ordered.groupBy("producer_id", "listed")
         .agg(
@@ -89,6 +89,7 @@ def newest_decisions(opened: DataFrame, log: CoordinatorLog) -> DataFrame:
             F.col("decision.offset").alias("decided_at"),
             F.col("decision.unseen").alias("decided_unseen"),
             F.col("decision.commit").alias("decided_commit"),
+            F.col("decision.producer_epoch").alias("decided_epoch"),
         )
     )
 

@@ -14,6 +14,7 @@ from jobs.model.state_names import named
 from jobs.verify.conditions.copies import apart_ms, one_instant
 from jobs.verify.conditions.missing import missing_behind
 from schemas.coordinator_states import (
+    COMPLETE_COMMIT,
     COMPLETED,
     EMPTY,
     ONGOING,
@@ -231,14 +232,13 @@ def _newest_ended_here(apart: Column) -> Column:
 def _listed_later(apart: Column) -> Column:
     """Whether the marker before the data is older than the newest decision here, or may be.
 
-    It is stamped by another clock than the Prepare record, and may be earlier by it. By the
-    tolerance it is the marker of that decision, if this has none behind the end of the copy. One
-    clock tells them as they came, or was set back in between.
-    `apart`: how far the clocks of both may be apart, ms.
+    It may be earlier than its Prepare record, by another clock or by one that was adjusted. So by
+    up to `apart`, ms, it is the marker of that decision, if this has none behind the end of the
+    copy.
     """
     decided, marked = F.col("decided_ms"), F.col("opening_marker.timestamp")
     later = surely_before(marked, decided, apart)
-    may_follow = (decided > marked) & (F.col("single_broker") | ~_newest_ended_here(apart))
+    may_follow = (decided > marked) & ~_newest_ended_here(apart)
     listed: Column = surely(later | may_follow)
     return listed
 
@@ -249,7 +249,9 @@ def _one_clock(apart: Column, clock_tolerance: int) -> Column:
     Of several decisions near the marker, another clock cannot show which is its own; and if the
     newest one may have its marker behind the copy, the one in front of the data may be an
     operator's. One clock tells that the marker is later than all of them, if it is by more than an
-    adjustment (`udfs.rules.clock.ADJUSTED_MS`), or the newest one has its marker in the copy.
+    adjustment (`udfs.rules.clock.ADJUSTED_MS`), or the newest one has its marker in the copy. Later
+    than a decision, and not of its epoch and outcome, it is an operator's: that may have come
+    between the Prepare record of a fence and the marker of that.
     """
     decided, marked = F.col("decided_ms"), F.col("opening_marker.timestamp")
     earlier = F.col("decided_before_ms")
@@ -258,11 +260,35 @@ def _one_clock(apart: Column, clock_tolerance: int) -> Column:
     # Then the marker in front is not that of the newest decision, and may be older than this.
     of_another = F.col("opening_marker.commit") != F.col("decided_commit")
     alone &= ~of_another | surely_before(decided, marked, apart)
-    in_front = surely_before(decided, marked, apart) | (ended_here & (decided <= marked))
-    of_one = F.col("single_broker") & (decided.isNull() | in_front)
+    own = _is_marker_of(F.col("decided_epoch"), F.col("decided_commit"))
+    in_front = (surely_before(decided, marked, apart) & own) | (ended_here & (decided <= marked))
+    none_left = decided.isNull() & (~_at_rest() | _last_has_its_marker(apart))
+    of_one = F.col("single_broker") & (none_left | in_front)
     told: Column = surely(of_one) | surely(alone)
     told &= ~came_twice(marked, F.lit(clock_tolerance))
     return told
+
+
+def _at_rest() -> Column:
+    """Whether the last record of the id is a Complete record."""
+    at_rest: Column = F.col("coordinator.state").isin(*named(*COMPLETED))
+    return surely(at_rest)
+
+
+def _is_marker_of(epoch: Column, commit: Column) -> Column:
+    """Whether the marker in front of the data is one of a decision: its epoch and its outcome."""
+    marker = F.col("opening_marker")
+    return surely((marker["epoch"] == epoch) & (marker["commit"] == commit))
+
+
+def _last_has_its_marker(apart: Column) -> Column:
+    """Whether the last transaction of the id, a completed one, has its marker in the copy.
+
+    That is the one in front of the data, or the copy has all that was written up to the record.
+    """
+    commit = F.col("coordinator.state").isin(*named(COMPLETE_COMMIT))
+    own = _is_marker_of(F.col("coordinator.producer_epoch"), commit)
+    return own | _reaches_behind(F.col("coordinator.record_timestamp"), apart)
 
 
 def _is_last_ended_here(apart: Column) -> Column:
@@ -273,11 +299,10 @@ def _is_last_ended_here(apart: Column) -> Column:
     the record. By another clock it may be that of a later transaction.
     """
     marked, updated = F.col("opening_marker.timestamp"), F.col("coordinator.last_update_ms")
-    at_rest = F.col("coordinator.state").isin(*named(*COMPLETED))
     reached = _reaches_behind(F.col("coordinator.record_timestamp"), apart)
+    earlier = (updated <= F.try_subtract(marked, apart)) & _last_has_its_marker(apart)
     as_read = F.col("single_broker") & (updated <= marked) & reached
-    ended: Column = surely(updated <= F.try_subtract(marked, apart)) | surely(as_read)
-    return at_rest & ended
+    return _at_rest() & (surely(earlier) | surely(as_read))
 
 
 def late_write_columns(clock_tolerance: int) -> list[Column]:
