@@ -79,7 +79,7 @@ SHOWN_OPEN = (
     "describe-producers lists it with this start offset and producer id, and describe shows no "
     "transaction of its transactional id that is Ongoing or prepared with this partition"
 )
-STILL_OPEN = f"Check that it is still open: kafka-transactions.sh {SHOWN_OPEN}."
+STILL_OPEN = f"Check that the transaction is still open: kafka-transactions.sh {SHOWN_OPEN}."
 UNCHANGED = (
     f"{SHOWN_OPEN} (brokers before 3.0 cannot describe: there the last record of the id in "
     "__transaction_state, by kafka-dump-log.sh --transaction-log-decoder, is not)"
