@@ -4,9 +4,9 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from jobs.collect.classification import GONE
+from jobs.collect.classification import GONE, NO_REGULAR_FILE, TOO_LARGE
 from jobs.collect.folders import PROPERTIES, printable_name
-from jobs.collect.listed import Folder, Item, ListedFile, Role
+from jobs.collect.listed import Classified, Folder, Item, ListedFile, Role
 from jobs.collect.log_directory import Key, LogDirectory
 from jobs.collect.manifest import Copied
 from jobs.collect.second_copies import (
@@ -23,6 +23,7 @@ from jobs.model.dump import (
     DumpMetadataLog,
     DumpPartition,
 )
+from jobs.model.file_names import AUDITED_KINDS
 from jobs.model.told import PartitionTold
 from jobs.model.unread import UNREAD
 from schemas.topics import TXN_LOG_TOPIC
@@ -63,7 +64,7 @@ def dump_of(listing: Listing) -> Dump:
     left_out |= {
         one.folder: UNREAD
         for one in listing.files
-        if one.classified.note == GONE and one.folder.role in (Role.PARTITION, Role.METADATA_LOG)
+        if one.folder.role in (Role.PARTITION, Role.METADATA_LOG) and _is_missed(one.classified)
     }
     audited = [one for one in listing.folders if one.role is Role.PARTITION and one not in left_out]
     partitions = {
@@ -103,6 +104,12 @@ def dump_of(listing: Listing) -> Dump:
         missing=missing_partitions(listing.directories, there, known),
         brokers=known,
     )
+
+
+def _is_missed(file: Classified) -> bool:
+    """Whether a log cannot be judged without a file that is there: what it says nobody knows."""
+    odd = file.note in (NO_REGULAR_FILE, TOO_LARGE) and file.kind in AUDITED_KINDS
+    return odd or file.note == GONE
 
 
 def _is_audited(row: DumpFile, kind: str) -> bool:

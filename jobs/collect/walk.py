@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from jobs.collect.classification import (
     GONE,
+    NO_REGULAR_FILE,
     OUTSIDE,
     REPLACED,
     TOO_LARGE,
@@ -24,7 +25,7 @@ from jobs.collect.listed import Folder, Item, ListedFile, Role
 from jobs.collect.log_directory import LogDirectory, Tell
 from jobs.collect.manifest import BEFORE
 from jobs.collect.segment_swap import Swap, interrupted_swap
-from jobs.model.file_names import name_file
+from jobs.model.file_names import AUDITED_KINDS, name_file
 from udfs.storage.dump_path import DumpPath
 
 ELSEWHERE = Folder(Role.NOT_AUDITED, LogDirectory(), note=OUTSIDE)
@@ -166,4 +167,6 @@ class Walk:
         unreadable = why_not_read(path.name, name_file(name).kind, size, path.is_file())
         if unreadable == TOO_LARGE:
             self.tell(f"{label}: {size:,} bytes, {TOO_LARGE}")
+        if unreadable == NO_REGULAR_FILE and classify(folder, name).kind in AUDITED_KINDS:
+            self.tell(f"{label}: {NO_REGULAR_FILE}")
         yield ListedFile(path, label, folder, classify(folder, name, unreadable or problem), size)

@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from jobs.audit.coverage import not_in_the_dump, nothing_read
-from jobs.collect.classification import NO_REGULAR_FILE, NO_SEGMENT, NO_TEXT_NAME, TOO_LARGE
+from jobs.collect.classification import NO_REGULAR_FILE, NO_SEGMENT, NO_TEXT_NAME
 from jobs.collect.collect import collect
 from jobs.model.dump import Dump
 from jobs.model.errors import UsageError
+from jobs.model.unread import UNREAD
 from tests.wire_writer import batches as writer
 
 SEGMENT = "00000000000000000000.log"
@@ -173,12 +174,16 @@ def test_odd_files_are_listed_and_not_opened(tmp_path: Path) -> None:
     (tmp_path / "dump-manifest.json").symlink_to("dump-manifest.json")
     with (tmp_path / "log-start-offset-checkpoint").open("wb") as file:
         file.truncate(8 << 30)
-    with (tmp_path / "h-0" / "00000000000000000000.txnindex").open("wb") as file:
+    put(tmp_path / "h-1" / SEGMENT, BATCH)
+    with (tmp_path / "h-1" / "00000000000000000000.txnindex").open("wb") as file:
         file.truncate(8 << 30)
+    put(tmp_path / "h-2" / SEGMENT, BATCH)
+    os.mkfifo(tmp_path / "h-2" / "00000000000000000000.txnindex")
     (tmp_path / "h-0" / os.fsdecode(b"\xff\xfe.log")).touch()
     (tmp_path / os.fsdecode(b"x\xff-0")).mkdir()
     dump = collect([tmp_path])
-    assert len(dump.partitions) == 1
+    # An index that is there, and that nobody can read, may have what the log needs.
+    assert [one.partition for one in dump.partitions] == [0]
     said = {line.split(":")[0].split(" ")[0] for line in dump.unreadable}
     assert said == {
         "meta.properties",
@@ -186,11 +191,12 @@ def test_odd_files_are_listed_and_not_opened(tmp_path: Path) -> None:
         "cleaner-offset-checkpoint",
         "log-start-offset-checkpoint",
         "dump-manifest.json",
-        "h-0/00000000000000000000.txnindex",
+        "h-1/00000000000000000000.txnindex",
+        "h-2/00000000000000000000.txnindex",
     }
     notes = {one.path: one.note for one in dump.files}
     assert notes["meta.properties"] == notes["h-0/partition.metadata"] == NO_REGULAR_FILE
-    assert notes["h-0/00000000000000000000.txnindex"] == TOO_LARGE
+    assert notes[f"h-1/{SEGMENT}"] == notes[f"h-2/{SEGMENT}"] == UNREAD
     assert notes["h-0/\\xff\\xfe.log"] == NO_TEXT_NAME
     assert all(one.path.isprintable() and one.below_root.isprintable() for one in dump.files)
 

@@ -157,9 +157,10 @@ def moments(opened: DataFrame, states: DataFrame, tolerance: int) -> DataFrame:
         .filter(~came_twice(F.col("moment_ms"), F.lit(tolerance)))
         .select("partition_index", F.col("moment_offset").alias("at_offset"), "moment_ms")
     )
+    # The moment of a batch itself counts as one behind it.
     before = (
         Window.partitionBy("partition_index")
-        .orderBy(F.col("at_offset").desc())
+        .orderBy(F.desc("at_offset"), F.col("producer_id").isNotNull())
         .rowsBetween(Window.unboundedPreceding, -1)
     )
     nearest = F.last("moment_ms", ignorenulls=True).over(before)
