@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 from jobs import __version__
 from jobs.audit.acceptance import judged, judged_again
-from jobs.audit.audit import Audit, DecodedDump, Request, aborts_of, folded
+from jobs.audit.audit import Audit, DecodedDump, Request, aborts_of
 from jobs.audit.contexts import StageResults, build_contexts
 from jobs.audit.coverage import incomplete, not_looked_at, totals
 from jobs.audit.identity import audit_id, file_digests, input_digest
@@ -58,7 +58,6 @@ from jobs.report.verdict import Verdict
 from jobs.spark.kept import KeptFrames
 from jobs.spark.session import planned_for, spark_session
 from jobs.verify.verify import counts_by_code, verify
-from schemas import log_row
 
 
 def audit(
@@ -106,20 +105,14 @@ def _replay(
     spark: SparkSession, request: Request, progress: Progress, dump: Dump, read: DecodedDump
 ) -> tuple[Replayed, int]:
     """Rebuilds the state of the log; also how many transactions with data it has."""
-    decoded = read.decoded
     with progress.stage("replay") as say:
         replayed = replay(
-            static_info=partitions_table(spark, dump, decoded.clusters),
-            files=read.files,
-            rows=decoded.rows,
-            runs=decoded.runs(),
-            regular=decoded.regular,
-            discontinuities=decoded.nested(log_row.OFFSET_DISCONTINUITY, "offset_discontinuity"),
-            txn_log_records=decoded.nested(log_row.TXN_LOG_RECORD, "txn_log_record"),
-            folded=folded(decoded),
-            damages=read.damages,
-            kept=read.kept,
-            clock_tolerance=request.settings.clock_tolerance_ms,
+            partitions_table(spark, dump, read.decoded.clusters),
+            read.files,
+            read.decoded,
+            read.damages,
+            read.kept,
+            request.settings.clock_tolerance_ms,
         )
         seen = replayed.transaction_count()
         say(count(seen, "transaction"))

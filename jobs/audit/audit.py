@@ -14,7 +14,6 @@ from jobs.model.expectation_results import Result
 from jobs.model.settings import Settings
 from jobs.policy.suites import Policy
 from jobs.replay.aborted_lists import AbortedLists, FoldedAborts, aborted_lists
-from jobs.replay.coordinator_log import Folded
 from jobs.replay.replay import Replayed
 from jobs.report.verdict import Verdict
 from jobs.spark.kept import KeptFrames
@@ -22,7 +21,6 @@ from jobs.spark.session import planned_for
 from jobs.spark.threads import side_by_side
 from jobs.verify.contexts.torn_epoch import TornEpochs
 from jobs.verify.verify import Verified
-from schemas import log_row
 from udfs.storage.dump_path import DumpPath
 
 
@@ -122,14 +120,4 @@ def _folded_aborts(decoded: Decoded) -> FoldedAborts:
         packed=decoded.packed_aborts() if decoded.matches_aborts() else None,
         number=decoded.aborts + decoded.index_entries,
         newest=decoded.newest_entries(),
-    )
-
-
-def folded(decoded: Decoded) -> Folded:
-    """What was folded away of the coordinator's log."""
-    return Folded(
-        blocks=decoded.nested(log_row.FOLDED, "folded"),
-        rows=decoded.folded_rows,
-        unevaluated=decoded.unevaluated,
-        keys=None if decoded.plain is None else decoded.plain.keys,
     )

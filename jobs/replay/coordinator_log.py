@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from jobs.model.coordinator_log import CoordinatorLog
-from jobs.model.decoded import unpacked_when_asked
+from jobs.model.decoded import Decoded, unpacked_when_asked
 from jobs.replay.decisions import decisions, with_what_is_replicated
 from jobs.replay.epoch_history import epoch_histories
 from jobs.spark.joins import small
@@ -41,6 +41,16 @@ class Folded:
     rows: int
     unevaluated: int
     keys: NDArray[np.uint64] | None
+
+
+def folded_away(decoded: Decoded) -> Folded:
+    """What the decoder left of the log in blocks."""
+    return Folded(
+        blocks=decoded.nested(log_row.FOLDED, "folded"),
+        rows=decoded.folded_rows,
+        unevaluated=decoded.unevaluated,
+        keys=None if decoded.plain is None else decoded.plain.keys,
+    )
 
 
 def coordinator_log(

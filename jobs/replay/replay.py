@@ -6,9 +6,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.model.coordinator_log import CoordinatorLog
+from jobs.model.decoded import Decoded
 from jobs.replay.coordinator import last_states, owners
 from jobs.replay.coordinator_copies import with_other_copies
-from jobs.replay.coordinator_log import Folded, coordinator_log
+from jobs.replay.coordinator_log import coordinator_log, folded_away
 from jobs.replay.decisions import histories
 from jobs.replay.holes import counted_on, holes
 from jobs.replay.partitions import partition_info
@@ -24,6 +25,7 @@ from jobs.replay.transactions import partition_states, transactions, undecided
 from jobs.spark.kept import KeptFrames
 from jobs.spark.session import FEWEST_SHUFFLE_PARTITIONS, shuffle_partitions
 from jobs.spark.threads import side_by_side
+from schemas import log_row
 
 
 @dataclass(frozen=True)
@@ -73,34 +75,30 @@ def _produced(runs: DataFrame, kept: KeptFrames) -> tuple[DataFrame, DataFrame]:
 
 
 def replay(
-    static_info: DataFrame,
+    partitions: DataFrame,
     files: DataFrame,
-    rows: DataFrame,
-    runs: DataFrame,
-    regular: int,
-    discontinuities: DataFrame,
-    txn_log_records: DataFrame,
-    folded: Folded,
+    decoded: Decoded,
     damages: DataFrame,
     kept: KeptFrames,
     clock_tolerance: int,
 ) -> Replayed:
     """Rebuilds partitions, producers, transactions and coordinator from the decoded rows.
 
-    `regular`: number of regular transactions that the decoder folded away. `rows`: LOG_ROW;
-    `runs`, `discontinuities`, `txn_log_records`: its kinds taken apart; `folded`: what was folded
-    away of the coordinator's log; `damages`: byte ranges; `clock_tolerance`: how far brokers'
-    clocks may be apart, ms.
+    `partitions`, `files`: as the dump lists them (`jobs.collect.listing`); `damages`: byte ranges;
+    `clock_tolerance`: how far brokers' clocks may be apart, ms.
     """
+    rows = decoded.rows
+    discontinuities = decoded.nested(log_row.OFFSET_DISCONTINUITY, "offset_discontinuity")
+    txn_log_records = decoded.nested(log_row.TXN_LOG_RECORD, "txn_log_record")
     # One row a split, read by a dozen joins: not from among all rows each time.
     tasks = min(shuffle_partitions(rows.sparkSession), FEWEST_SHUFFLE_PARTITIONS)
     read = kept.keep(summaries(rows).repartition(tasks))
     splits = kept.keep(named_splits(read, files))
     with side_by_side(1) as pool:
         # Producers and their transactions need nothing else of the rest.
-        produced = pool.submit(_produced, counted_on(runs, splits), kept)
+        produced = pool.submit(_produced, counted_on(decoded.runs(), splits), kept)
         # Rows of the driver are a part of each plan that begins with them, and of its tasks.
-        listed = kept.keep(static_info)
+        listed = kept.keep(partitions)
         steps = kept.keep(all_discontinuities(splits, discontinuities))
         alone = kept.keep(
             partition_info(
@@ -117,7 +115,7 @@ def replay(
             coordinator=last_states(txn_log_records, known),
             histories=histories(txn_log_records, known),
         )
-        log = coordinator_log(txn_log_records, folded, splits, known, kept)
+        log = coordinator_log(txn_log_records, folded_away(decoded), splits, known, kept)
     states, settled = produced.result()
     return Replayed(
         splits=splits,
@@ -125,7 +123,7 @@ def replay(
         partition_info=known,
         states=states,
         transactions=settled,
-        regular=regular,
+        regular=decoded.regular,
         owners=owners(tables["coordinator"]),
         coordinator_log=log,
         **tables,
