@@ -267,9 +267,10 @@ def test_few_rows_get_few_tasks_and_many_rows_what_the_user_gave(spark: SparkSes
 def test_what_is_no_dump_is_told_in_a_sentence(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "readme.txt").write_text("no dump")
-    out = tmp_path / "out"
-    assert main(["audit", "--dump", str(tmp_path), "--out", str(out)]) == 2
+    folder, out = tmp_path / "copies", tmp_path / "out"
+    folder.mkdir()
+    (folder / "readme.txt").write_text("no dump")
+    assert main(["audit", "--dump", str(folder), "--out", str(out)]) == 2
     assert "is not a dump: expected a broker's log directory" in capsys.readouterr().err
     assert not out.exists()
 

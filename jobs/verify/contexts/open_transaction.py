@@ -251,17 +251,20 @@ def _one_clock(apart: Column, clock_tolerance: int) -> Column:
     operator's. One clock tells that the marker is later than all of them, if it is by more than an
     adjustment (`udfs.rules.clock.ADJUSTED_MS`), or the newest one has its marker in the copy. Later
     than a decision, and not of its epoch and outcome, it is an operator's: that may have come
-    between the Prepare record of a fence and the marker of that.
+    between the Prepare record of a fence and the marker of that, which is missing or behind the
+    copy.
     """
     decided, marked = F.col("decided_ms"), F.col("opening_marker.timestamp")
     earlier = F.col("decided_before_ms")
-    ended_here = _newest_ended_here(apart)
+    # One of a higher epoch is not in front: the data would be behind its epoch.
+    in_its_epoch = F.col("opening_marker.epoch") == F.col("decided_epoch")
+    ended_here = _newest_ended_here(apart) & in_its_epoch
+    own = in_its_epoch & (F.col("opening_marker.commit") == F.col("decided_commit"))
+    later = surely_before(decided, marked, apart)
+    # If it is not that of the newest decision, it may be older than this.
     alone = ended_here & (earlier.isNull() | surely_before(earlier, marked, apart))
-    # Then the marker in front is not that of the newest decision, and may be older than this.
-    of_another = F.col("opening_marker.commit") != F.col("decided_commit")
-    alone &= ~of_another | surely_before(decided, marked, apart)
-    own = _is_marker_of(F.col("decided_epoch"), F.col("decided_commit"))
-    in_front = (surely_before(decided, marked, apart) & own) | (ended_here & (decided <= marked))
+    alone &= own | later
+    in_front = (own & later) | (ended_here & (decided <= marked))
     none_left = decided.isNull() & (~_at_rest() | _last_has_its_marker(apart))
     of_one = F.col("single_broker") & (none_left | in_front)
     told: Column = surely(of_one) | surely(alone)
@@ -275,20 +278,16 @@ def _at_rest() -> Column:
     return surely(at_rest)
 
 
-def _is_marker_of(epoch: Column, commit: Column) -> Column:
-    """Whether the marker in front of the data is one of a decision: its epoch and its outcome."""
-    marker = F.col("opening_marker")
-    return surely((marker["epoch"] == epoch) & (marker["commit"] == commit))
-
-
 def _last_has_its_marker(apart: Column) -> Column:
     """Whether the last transaction of the id, a completed one, has its marker in the copy.
 
     That is the one in front of the data, or the copy has all that was written up to the record.
     """
-    commit = F.col("coordinator.state").isin(*named(COMPLETE_COMMIT))
-    own = _is_marker_of(F.col("coordinator.producer_epoch"), commit)
-    return own | _reaches_behind(F.col("coordinator.record_timestamp"), apart)
+    committed = F.col("coordinator.state").isin(*named(COMPLETE_COMMIT))
+    own = (F.col("opening_marker.epoch") == F.col("coordinator.producer_epoch")) & (
+        F.col("opening_marker.commit") == committed
+    )
+    return surely(own) | _reaches_behind(F.col("coordinator.record_timestamp"), apart)
 
 
 def _is_last_ended_here(apart: Column) -> Column:
