@@ -149,7 +149,7 @@ def _dump_around(arguments: Arguments) -> DumpPath | None:
     """The dump on this machine in which the results would lie."""
     if is_remote(arguments.out):
         return None
-    out = Path(arguments.out).absolute().resolve()
+    out = Path(arguments.out).resolve()
     local = (dump for dump in arguments.dump if isinstance(dump, Path))
     return next((dump for dump in local if out.is_relative_to(dump.resolve())), None)
 

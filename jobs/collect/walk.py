@@ -167,6 +167,8 @@ class Walk:
         unreadable = why_not_read(path.name, name_file(name).kind, size, path.is_file())
         if unreadable == TOO_LARGE:
             self.tell(f"{label}: {size:,} bytes, {TOO_LARGE}")
-        if unreadable == NO_REGULAR_FILE and classify(folder, name).kind in AUDITED_KINDS:
+        wanted = classify(folder, name, problem)
+        missed = wanted.status == "audited" and wanted.kind in AUDITED_KINDS
+        if unreadable == NO_REGULAR_FILE and missed:
             self.tell(f"{label}: {NO_REGULAR_FILE}")
         yield ListedFile(path, label, folder, classify(folder, name, unreadable or problem), size)

@@ -47,7 +47,7 @@ def _one_by_one(one: Incident) -> Iterator[str]:
     """What the summary adds up, behind the plan: these lists may be long."""
     lists = (
         ("Affected ranges", map(_range, one.consequences), one.consequence_count, "consequence"),
-        ("Groups that read them", map(_group, one.groups), one.group_count, "affected_group"),
+        ("Groups, one by one", map(_group, one.groups), one.group_count, "affected_group"),
         ("Downstream, one by one", map(_derived, one.derived), one.derived_count, "affected"),
         ("Around it", map(_event, one.events[:MOST_EVENTS]), len(one.events), "incident_event"),
     )
