@@ -16,13 +16,16 @@ from jobs.incidents.incidents import Incidents, Offsets, incidents
 from jobs.incidents.known import Known
 from jobs.incidents.lineage import Traffic
 from jobs.incidents.lost import first_differences
+from jobs.incidents.signature import DIVERGED
 from jobs.model.transactions import all_runs
 from jobs.spark.joins import small
+from jobs.spark.kept import is_known_empty
 from jobs.spark.local import local_frame
 from jobs.spark.session import TASKS_A_CORE
 from schemas.lineage import BETWEEN, INPUT_COMMITS, METADATA_CHANGE, OWN_COMMIT
 from schemas.log_row import SPLIT
 from schemas.topics import OFFSETS_TOPIC, TXN_LOG_TOPIC
+from schemas.verdicts import VIOLATION
 from udfs.arrow.data_between import Between, read_between
 from udfs.arrow.input_commits import read_input_commits
 from udfs.arrow.metadata_changes import read_changes
@@ -103,10 +106,11 @@ def _concerned(audit: Audit, of_findings: DataFrame) -> DataFrame:
 
     Their transactions may be in one copy alone, and nothing is wrong with them there.
     """
+    proven = {code for code, _, verdict in audit.verdict.counts if verdict == VIOLATION}
+    if DIVERGED not in proven:
+        return of_findings
     replayed, findings = audit.replayed, audit.verified.findings
     found = first_differences(findings, replayed.partition_info)
-    if not found.limit(1).count():
-        return of_findings
     written = all_runs(replayed.states, audit.read.decoded.regular_transactions())
     behind = written.join(small(found), on="partition_index")
     beside = behind.filter(F.col("last_offset") >= F.col("cut")).select("producer_id")
@@ -118,7 +122,7 @@ def _decisions(audit: Audit, producers: DataFrame) -> DataFrame | None:
     if not any(one.topic == TXN_LOG_TOPIC for one in audit.dump.partitions):
         return None
     found = audit.read.kept.keep(audit.replayed.coordinator_log.decisions_of(producers))
-    return found if found.limit(1).count() else None
+    return None if is_known_empty(found) else found
 
 
 def _input_commits(audit: Audit) -> DataFrame:

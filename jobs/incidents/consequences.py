@@ -36,7 +36,7 @@ def consequences(
     mine = placed.filter(F.col("incident").isNotNull())
     frames = [_blocked(mine, known, kept)]
     if known.decisions is not None:
-        frames += misdecided(mine, known.decisions, known, kept)
+        frames += misdecided(mine, labels, known.decisions, known, kept)
     if not CUT.isdisjoint(labels):
         frames += lost(mine, known, kept)
     if IN_NONE in labels:

@@ -6,6 +6,8 @@ markers have. Where an epoch was decided both ways, or a marker is missing, it i
 something took another one's outcome.
 """
 
+from collections.abc import Collection
+
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
@@ -18,7 +20,7 @@ from jobs.model.ending import runs_here
 from jobs.model.owners import with_coordinator
 from jobs.model.state_names import named
 from jobs.spark.joins import small
-from jobs.spark.kept import KeptFrames
+from jobs.spark.kept import KeptFrames, is_known_empty
 from schemas.coordinator_states import PREPARE_ABORT
 from schemas.verdicts import VIOLATION
 from udfs.rules.logic import surely
@@ -29,25 +31,30 @@ RANGES_OF = ("incident", *PLACE, "kind")
 # Findings that a marker has not the outcome of its decision. Where the epoch was not decided both
 # ways, none of its decisions has it.
 CONTRADICTED = ("torn_transaction", "marker_outcome_mismatch")
+OF_SHARED = frozenset({MISSING_MARKER, *CONTRADICTED})
 
 
 def misdecided(
-    placed: DataFrame, decisions: DataFrame, known: Known, kept: KeptFrames
+    placed: DataFrame,
+    labels: Collection[str],
+    decisions: DataFrame,
+    known: Known,
+    kept: KeptFrames,
 ) -> list[DataFrame]:
     """Rows of CONSEQUENCE without audit_id.
 
-    `placed`: see `jobs.incidents.assign`; `decisions`: those of `known`.
+    `placed`: see `jobs.incidents.assign`; `labels`: of its rows; `decisions`: those of `known`.
     """
     completed = kept.keep(_completed(decisions))
     by_key = completed.filter(~F.col("shared")).select(*KEY, "decided_commit", "shared").distinct()
-    found = _in_shared_epochs(placed, completed)
+    found = None if OF_SHARED.isdisjoint(labels) else _in_shared_epochs(placed, completed)
     if found is None:
-        return [_counted(by_key, placed, known, kept)]
+        return _counted(by_key, placed, known, kept)
     contradicted = F.col("label").isin(*CONTRADICTED)
     whole = found.filter(contradicted & ~F.col("both_ways")).select(*by_key.columns)
     in_part = (F.col("label") == MISSING_MARKER) | (contradicted & F.col("both_ways"))
     return [
-        _counted(by_key.unionByName(whole.distinct()), placed, known, kept),
+        *_counted(by_key.unionByName(whole.distinct()), placed, known, kept),
         _counted_in_part(_merged(found.filter(in_part), known), known),
     ]
 
@@ -103,14 +110,18 @@ def _kind() -> Column:
     ).when(F.col("decided_commit") & ~committed, F.lit(INVISIBLE))
 
 
-def _counted(by_key: DataFrame, placed: DataFrame, known: Known, kept: KeptFrames) -> DataFrame:
-    """Transactions with an outcome that nobody decided, each counted where it begins.
+def _counted(
+    by_key: DataFrame, placed: DataFrame, known: Known, kept: KeptFrames
+) -> list[DataFrame]:
+    """Transactions with an outcome that nobody decided, each counted where it begins; or nothing.
 
     `by_key`: KEY, shared, and decided_commit: what no transaction of the partition may
     differ from.
     """
     rows = _with_due(written(known).join(by_key, on=[*KEY]), known)
     wrong = kept.keep(rows.filter(F.col("decided_commit") != (F.col("outcome") == "commit")))
+    if is_known_empty(wrong):
+        return []
     stable = known.states.select("partition_index", "last_stable_offset")
     mine = (
         wrong.join(small(stable), on="partition_index")
@@ -131,7 +142,7 @@ def _counted(by_key: DataFrame, placed: DataFrame, known: Known, kept: KeptFrame
     begins = (F.row_number().over(once) == 1).cast("int")
     ranges = without_others(told.withColumn("transactions", begins), known)
     summed = contiguous(ranges, RANGES_OF, *_sums(), F.sum("records").alias("records"))
-    return shaped(summed, F.col("kind"), provable=F.lit(True))
+    return [shaped(summed, F.col("kind"), provable=F.lit(True))]
 
 
 def _sums() -> tuple[Column, Column]:
