@@ -28,7 +28,7 @@ from jobs.cli.commands.doctor import check_out, examine
 from jobs.cli.commands.explain import ExplainRequest, explain
 from jobs.cli.commands.export import check_has_bytes, closing_words, configuration, export
 from jobs.cli.commands.incident import explain_incident
-from jobs.cli.commands.report import Finished, check_is_newest, finished, write_report
+from jobs.cli.commands.report import check_is_newest, finished, just_written, write_report
 from jobs.cli.failures import sentence
 from jobs.cli.live import fetched
 from jobs.cli.progress import Progress
@@ -165,7 +165,6 @@ def run_audit(arguments: Arguments) -> int:
         dumps, as_of = [live.dump], live.moment if as_of is None else as_of
     dump = collect(dumps)  # what is no dump ends here, before Spark is started
     request = Request(dumps, arguments.out, as_of, arguments.depth, settings, policy)
-    per_code = settings.examples_per_code
     with spark_session() as spark:
         check_out(spark, request.out)
         progress = Progress(spark, arguments.quiet)
@@ -179,17 +178,9 @@ def run_audit(arguments: Arguments) -> int:
             verdict, added = write(spark, done, tables)
             if not added:
                 say("the audit was there already, nothing was added")
-        few = done.read.decoded.fits_one_task()
-        with progress.stage("report"), planned_for(spark, 0, in_one_task=few):
-            # Looking for a few transactions among many is what a stored table is good at.
-            at_hand = {
-                name: rows for name, rows in tables.items() if added and (few or name != "txn")
-            }
-            result = Finished(
-                spark, request.out, verdict, request.depth, request.configuration(), per_code,
-                at_hand,
-            )  # fmt: skip
-            facts = result.facts(done.dump)
+        in_one_task = done.read.decoded.fits_one_task()
+        with progress.stage("report"), planned_for(spark, 0, in_one_task):
+            facts = just_written(spark, done, verdict, tables if added else {}).facts(done.dump)
             write_report(spark, request.out, facts, FORMATS, arguments.sign_key)
         done.release()
         tell(summary(verdict, facts.findings, request.out, added))

@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame
 from jobs.model.decoded import MOST_CHOSEN, Decoded
 from jobs.model.dump import Dump
 from jobs.replay.replay import Replayed
-from jobs.spark.kept import KeptFrames
+from jobs.spark.kept import KeptFrames, is_known_empty
 from jobs.verify.contexts.torn_epoch import (
     MOST_BROADCAST,
     TornEpochs,
@@ -43,6 +43,8 @@ def torn_epochs(
     if aborted is None:
         return TornEpochs(aborts.count(), aborts, committed, None, replayed.owners)
     committed = kept.keep(committed)
+    if is_known_empty(committed):
+        return None
     epochs = _epochs(committed) if packed else None
     if epochs is not None:
         aborts = kept.keep(_undecided(decoded.aborts_of(epochs), replayed, tolerance))

@@ -36,7 +36,7 @@ from jobs.incidents.signature import (
 )
 from jobs.model.incident import CONSEQUENCES, Effect, IncidentLine
 from jobs.model.moment import moment
-from jobs.spark.kept import KeptFrames
+from jobs.spark.kept import KeptFrames, is_known_empty
 from jobs.spark.local import local_frame
 from schemas.incident import AFFECTED, AFFECTED_GROUP, BEFORE, INCIDENT, INCIDENT_EVENT, OWN
 from schemas.topics import OFFSETS_TOPIC
@@ -165,7 +165,7 @@ def _lines(
         number = row.offsets if row.kind == BLOCKED else row.records
         effect = Effect(row.kind, row.partitions, number, row.transactions, row.since_ms)
         told.setdefault(row.incident, []).append(effect)
-    hit = {row.incident: row for row in _hit(groups).collect()}
+    hit = {} if is_known_empty(groups) else {row.incident: row for row in _hit(groups).collect()}
     for one in rows:
         mine = hit.get(one["incident"])
         effects_in_order = sorted(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
+from jobs.audit.audit import Audit
 from jobs.audit.finished import finished_audit
 from jobs.cli.commands.checks import described
 from jobs.model.dump import Dump
@@ -85,6 +86,25 @@ class Finished:
         listed = dump.files if dump else []
         places = {file.path: (file.root, file.below_root) for file in listed}
         return replace(facts, findings=with_bytes(facts.findings, places.get))
+
+
+def just_written(
+    spark: SparkSession, done: Audit, verdict: Verdict, tables: Mapping[str, DataFrame]
+) -> Finished:
+    """An audit of this process. `tables`: rows it has added to those of its output, by name."""
+    request = done.request
+    # Looking for a few transactions among many is what a stored table is good at.
+    few = done.read.decoded.fits_one_task()
+    at_hand = {name: rows for name, rows in tables.items() if few or name != "txn"}
+    return Finished(
+        spark,
+        request.out,
+        verdict,
+        request.depth,
+        request.configuration(),
+        request.settings.examples_per_code,
+        at_hand,
+    )
 
 
 def finished(
