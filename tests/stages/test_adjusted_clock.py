@@ -1,4 +1,4 @@
-"""A clock that an adjustment set back by less than a second, of a broker that is alone."""
+"""A broker alone: a clock set back by less than a second, and what no other broker can change."""
 
 from pathlib import Path
 

@@ -206,6 +206,7 @@ def _markers_found(
             "producer_id",
             "producer_epoch",
             "timestamp",
+            "single_broker",
             (F.col("state") == PREPARE_COMMIT).alias("commit"),
             F.explode("partitions").alias("listed"),
         )
@@ -284,10 +285,12 @@ def _led(
     partition, listed, led (struct at_ms, offset: the last marker that this coordinator sent and
     that is replicated, and before another such one its marker would have been sent again). A marker
     of another coordinator tells that there was a leader, and nothing of a connection between the
-    two. `marked`: partition, listed, listed_index and replicated_below of copies of the listed
-    partitions; `users`: partition and producer_id of what the coordinator's log names.
+    two; a broker that is alone in its cluster is the coordinator of all. `marked`: partition,
+    single_broker, listed, listed_index and replicated_below of copies of the listed partitions;
+    `users`: partition and producer_id of what the coordinator's log names.
     """
-    copies = marked.select("partition", "listed", "listed_index", "replicated_below").distinct()
+    of_copy = ("partition", "single_broker", "listed", "listed_index", "replicated_below")
+    copies = marked.select(*of_copy).distinct()
     lying_in = copies.select(F.col("listed_index").alias("partition_index")).distinct()
     replicated = (
         all_transactions(ended.rows, ended.folded_in(lying_in))
@@ -295,7 +298,9 @@ def _led(
         .withColumnRenamed("partition_index", "listed_index")
         .join(small(copies), on="listed_index", how="inner")
         .filter(is_replicated(F.col("marker_offset"), F.col("replicated_below")))
-        .join(users, on=["partition", "producer_id"], how="left_semi")
+        .join(users.withColumn("own", F.lit(True)), on=["partition", "producer_id"], how="left")
+        .filter(F.col("single_broker") | surely(F.col("own")))
+        .drop("single_broker", "own")
     )
     of_both = ("partition", "listed")
     last_ms = F.max("marker_timestamp").over(Window.partitionBy(*of_both))

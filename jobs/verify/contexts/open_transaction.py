@@ -111,6 +111,11 @@ def _is_two_phase_commit() -> Column:
     return surely(F.col("coordinator.timeout_ms") == TWO_PHASE_COMMIT_TIMEOUT)
 
 
+def _apart(clock_tolerance: int) -> Column:
+    """How far the clocks of the partition and of the coordinator may be apart, ms."""
+    return apart_ms(F.lit(clock_tolerance), "single_broker")
+
+
 def coordinator_columns(
     now: int | None, late_slack: int, clock_tolerance: int, epoch: str = "highest_epoch"
 ) -> list[Column]:
@@ -128,13 +133,13 @@ def coordinator_columns(
     (how long before the end of the copy of that log the transaction should have been aborted,
     negative if it need not; at least so long where a text does not print its start).
     """
+    tolerance = F.lit(clock_tolerance)
+    apart = _apart(clock_tolerance)
     partition_covers = covers_once(
-        F.col("complete_up_to_ms"),
-        F.col("coordinator.record_timestamp"),
-        F.lit(clock_tolerance),
+        F.col("complete_up_to_ms"), F.col("coordinator.record_timestamp"), tolerance, apart
     )
     coordinator_covers = covers(
-        F.col("coordinator.complete_up_to_ms"), F.col("appended_by_ms"), clock_tolerance
+        F.col("coordinator.complete_up_to_ms"), F.col("appended_by_ms"), apart
     )
     one_moment = is_one_moment(
         F.col("alone_in_cluster"),
@@ -188,7 +193,8 @@ def logs_later(clock_tolerance: int) -> Column:
     out. `limit_ms`: the longest timeout, with some slack.
     """
     one_moment = F.col("alone_in_cluster") & F.col("clean_shutdown") & F.col("logs_stopped")
-    named = covers(F.col("logs_until_ms"), F.col("appended_by_ms"), clock_tolerance)
+    apart = _apart(clock_tolerance)
+    named = covers(F.col("logs_until_ms"), F.col("appended_by_ms"), apart)
     overdue_here = outlived(F.col("complete_up_to_ms"), F.col("appended_by_ms"), F.col("limit_ms"))
     later: Column = surely(one_moment | (named & overdue_here))
     return later
@@ -202,12 +208,12 @@ def _began_behind(clock_tolerance: int) -> Column:
     twice, or a new leader may take the record back.
     """
     lay_there, started = F.col("begun_by_ms"), F.col("coordinator.start_ms")
-    apart = F.lit(clock_tolerance)
+    tolerance = F.lit(clock_tolerance)
     began: Column = (
         _running()
         & F.col("coordinator.replicated")
-        & surely_before(lay_there, started, apart)
-        & ~came_twice(started, apart)
+        & surely_before(lay_there, started, _apart(clock_tolerance))
+        & ~came_twice(started, tolerance)
     )
     return surely(began)
 
@@ -325,11 +331,9 @@ def late_write_columns(clock_tolerance: int) -> list[Column]:
     same_epoch = (F.col("opening_marker.epoch") == epoch) & (F.col("lowest_epoch") == epoch)
     shared = surely(version < TRANSACTION_VERSION_2)
     ended = F.coalesce(F.col("opening_marker_ended") == epoch, shared)
-    apart = apart_ms(F.lit(clock_tolerance), "single_broker")
+    apart = _apart(clock_tolerance)
     whole = F.try_subtract(marked, apart) >= F.col("coordinator.whole_since_ms")
-    in_time = covers(
-        F.col("coordinator.complete_up_to_ms"), F.col("appended_by_ms"), clock_tolerance
-    )
+    in_time = covers(F.col("coordinator.complete_up_to_ms"), F.col("appended_by_ms"), apart)
     fenced = _epoch_of_coordinator() > epoch
     # What is replicated in both copies is one record, and no later one is of another history.
     same_record = (
@@ -369,7 +373,8 @@ def late_write_columns(clock_tolerance: int) -> list[Column]:
 def _epoch_copied_later(clock_tolerance: int) -> Column:
     """Whether the copy that tells all records of the epoch lacks none from before the data."""
     up_to = F.col("epoch_copy.coordinator_up_to_ms")
-    in_time = covers(up_to, F.col("appended_by_ms"), clock_tolerance)
+    apart = _apart(clock_tolerance)
+    in_time = covers(up_to, F.col("appended_by_ms"), apart)
     later: Column = surely(in_time) | surely(one_instant("epoch_copy.coordinator_clean_shutdown"))
     return later
 
@@ -482,7 +487,7 @@ def unmarked_decision(clock_tolerance: int) -> Column:
         & F.col("coordinator.replicated")
         & (F.col("coordinator.record_offset") > F.col("decided_at"))
     )
-    older = surely_before(marked, decided, apart_ms(tolerance, "single_broker")) & ~(
+    older = surely_before(marked, decided, _apart(clock_tolerance)) & ~(
         came_twice(marked, tolerance) | came_twice(decided, tolerance)
     )
     unmarked: Column = surely(

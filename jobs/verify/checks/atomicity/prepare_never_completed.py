@@ -16,13 +16,14 @@ below its high watermark, and this coordinator reached its leader afterwards: a 
 minutes behind it shows that, and another one more than 5 minutes later, both of producers in the
 same partition of __transaction_state, and not of an operator (`kafka-transactions.sh abort`). And
 if that partition was still written to for that long after the last of them. A broker that is alone
-in its cluster leads its partitions as long as it writes that log. An abort without partitions
-(transaction.version 2) waits for no marker. If its append failed late and the client never came
-back, the coordinator has the id at rest and owes nothing. The next coordinator loads the record and
-completes it at once. So that one, of a later leader epoch, must have written the log for that long;
-a broker alone in its cluster, whose appends do not fail late, behind the record. If the copy ends
-too early, or later records of that partition are lost or cannot be decoded, the finding is
-inconclusive.
+in its cluster coordinates all producers, so a marker of any counts there; without one the disk of
+the partition may be offline (`KAFKA_STORAGE_ERROR` is retried for ever). An abort without
+partitions (transaction.version 2) waits for no marker. If its append failed late and the client
+never came back, the coordinator has the id at rest and owes nothing. The next coordinator loads the
+record and completes it at once. So that one, of a later leader epoch, must have written the log for
+that long; a broker alone in its cluster, whose appends do not fail late, behind the record. If the
+copy ends too early, or later records of that partition are lost or cannot be decoded, the finding
+is inconclusive.
 
 Evidence: the Prepare record.
 """
@@ -74,11 +75,11 @@ def _alive_since_due() -> Column:
 def _sent_again() -> Column:
     """Whether every partition, and the coordinator, went on for so long that another marker came.
 
-    A broker that is alone in its cluster is both. What waits for no marker needs no leader.
+    What waits for no marker needs no leader.
     """
     all_led = F.coalesce("led_partitions", F.lit(0)) == number_of("partitions")
     until_then = surely(would_be_sent_again(F.col("led_until_ms"), F.col("end_timestamp")))
-    answer: Column = _waits_for_none() | F.col("single_broker") | (all_led & until_then)
+    answer: Column = _waits_for_none() | (all_led & until_then)
     return answer
 
 

@@ -74,7 +74,8 @@ def _lateness(tolerance: Column) -> list[Column]:
     in_time = F.col("at_once") | covers_completion(F.col("complete_up_to_ms"), tolerance)
 
     def history_later(marker: str) -> Column:
-        covered = covers_once(F.col("history_covers_ms"), F.col(marker), tolerance)
+        apart = apart_ms(tolerance, "single_broker")
+        covered = covers_once(F.col("history_covers_ms"), F.col(marker), tolerance, apart)
         copied_later = attribution.is_copied_later(
             F.col("marker_epoch"),
             F.col("newest_epoch"),
@@ -119,7 +120,10 @@ def _anchors(tolerance: Column) -> list[Column]:
         attribution.owns_what_is_there(F.col("newest_completed"), F.col("newest_owner"), running)
     )
     marker_later = (F.col("last_marker_offset") > F.col("data_run_last")) & covers_once(
-        F.col("history_covers_ms"), F.col("last_marker_ms"), tolerance
+        F.col("history_covers_ms"),
+        F.col("last_marker_ms"),
+        tolerance,
+        apart_ms(tolerance, "single_broker"),
     )
     moved_on = F.col("newest_epoch") > F.col("prepared_data_epoch")
     prepared = F.col("completed_prepare")

@@ -7,6 +7,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from jobs.model.set_back_clocks import came_twice, covers_once, earliest, latest
+from jobs.verify.conditions.copies import apart_ms
 from udfs.rules import attribution
 from udfs.rules.clock import covers, keeps_order
 from udfs.rules.logic import surely
@@ -63,5 +64,6 @@ def covers_completion(up_to_ms: Column, tolerance: Column) -> Column:
         & covers(up_to_ms, moments[1], tolerance)
         & ~came_twice(completed, tolerance, misleading(tolerance))
     )
-    known: Column = surely(covers_once(up_to_ms, completed, tolerance)) | surely(behind_all)
+    apart = apart_ms(tolerance, "single_broker")
+    known: Column = surely(covers_once(up_to_ms, completed, tolerance, apart)) | surely(behind_all)
     return known
