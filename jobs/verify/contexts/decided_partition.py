@@ -34,7 +34,7 @@ from jobs.verify.contexts.decided.matching import (
     with_last_outcomes,
 )
 from jobs.verify.contexts.decided.unseen import with_unseen
-from jobs.verify.contexts.decided.window import with_window
+from jobs.verify.contexts.decided.window import with_last_older, with_window
 from jobs.verify.contexts.transaction import Ages
 from schemas.topics import TXN_LOG_TOPIC
 from udfs.rules.absence import reaches_behind
@@ -300,7 +300,7 @@ def decided_partition_context(
     whatever they list. contradicted: see `with_last_outcomes`. lacking_*: the decision without its
     marker. goes_on: replicated data of a later epoch are there. copied_later, history_*: which
     copies are later than the Complete record and the markers: see `decided.anchors`. held_from,
-    may_come: see `decided.judged`.
+    may_come: see `decided.judged`. last_older: see `decided.window`.
     all_aborted: see `_with_open_data`.
     """
     tolerance = F.lit(ages.clock_tolerance)
@@ -341,7 +341,8 @@ def decided_partition_context(
         placed_between = with_window(counted, gapped, given.markers, tolerance, given.keep)
         anchored = with_anchors(placed_between, tolerance)
         judged = given.keep(with_judged(anchored, tolerance))
-        found = with_findings(judged, markers, files, ages)
+        placed_behind = with_last_older(judged, given.markers, tolerance, given.keep)
+        found = with_findings(placed_behind, markers, files, ages)
         return _with_open_data(found, given, producers, partition_info, ages.clock_tolerance)
 
     folded = 0 if given.plain is None else given.plain.number

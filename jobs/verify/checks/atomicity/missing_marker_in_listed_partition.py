@@ -84,7 +84,7 @@ from udfs.rules.logic import surely
 
 def _lost_from_the_head() -> Column:
     """Whether what shows the loss is only that the log should begin with its partition."""
-    return F.col("data_run").isNull() & (F.col("held_from") < 0)
+    return F.col("data_run").isNull() & (F.col("last_older") < 0)
 
 
 CHECK = Check(
@@ -153,11 +153,11 @@ CHECK = Check(
         )
         .when(
             _lost_from_the_head(),
-            text(NO_DATA + "{held_from}; the log begins with offset 0"),
+            text(NO_DATA + "{last_older}; the log begins with offset 0"),
         )
         .when(
             F.col("data_run").isNull(),
-            text(NO_DATA + "{held_from}"),
+            text(NO_DATA + "{last_older}"),
         )
         .otherwise(text("none; data of epoch {producer_epoch} from offset {lacking_first}")),
         decided(),

@@ -262,12 +262,12 @@ def _enriched(located: DataFrame, ages: Ages) -> DataFrame:
     # The first marker of the row may have ended nothing, and a later one the first data.
     of_marker = F.least("data_first", "marker_offset")
     # All that the log had up to then is lost, and it begins anew.
-    at_head = F.when(F.col("held_from") < 0, F.lit(0).cast("long"))
+    at_head = F.when(F.col("last_older") < 0, F.lit(0).cast("long"))
     first = F.when(marked, of_marker).otherwise(
-        F.coalesce("lacking_run.first_offset", at_head, "later_run.run_first", "held_from")
+        F.coalesce("lacking_run.first_offset", at_head, "later_run.run_first", "last_older")
     )
     last = F.when(marked, F.col("marker_offset")).otherwise(
-        F.coalesce("data_run_last", at_head, "later_run.run_first", "held_from")
+        F.coalesce("data_run_last", at_head, "later_run.run_first", "last_older")
     )
     next_first = F.coalesce("short_next.first", "short_next.offset")
     # No marker comes next: its data lie open, if they are there. Else all of it is lost behind the

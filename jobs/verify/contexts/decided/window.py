@@ -3,7 +3,8 @@
 A marker is written between the Prepare and the Complete record of its decision
 (`TransactionMarkerChannelManager`), and offsets are given out in the order of appending. So it lies
 behind every marker that is earlier for sure, and in front of every one that is later: what is
-missing elsewhere in the partition is not this marker.
+missing elsewhere in the partition is not this marker. Where nothing of the transaction is there, it
+was lost behind the last one that is earlier.
 """
 
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from pyspark.sql import functions as F
 from jobs.model.markers import Markers
 from jobs.model.set_back_clocks import came_twice, came_twice_within, earliest, latest
 from jobs.spark.joins import small
+from jobs.spark.kept import is_known_empty
 from jobs.verify.contexts.decided.matching import KEY
 from jobs.verify.contexts.decided.moments import kept_apart, misleading, sure_moments
 
@@ -157,3 +159,24 @@ def with_window(
         )
     )
     return rows.join(found, on=KEY, how="left")
+
+
+def with_last_older(
+    judged: DataFrame, markers: Markers, tolerance: Column, keep: Callable[[DataFrame], DataFrame]
+) -> DataFrame:
+    """Adds last_older: the offset behind which a transaction was lost of which nothing is there.
+
+    That is held_from, or a marker behind it that is surely earlier than the decision that is
+    judged. `judged`: of `decided.judged`, kept.
+    """
+    nothing = F.col("data_run").isNull() & F.col("markers").isNull()
+    lost = judged.filter(nothing & F.col("held_from").isNotNull() & ~F.col("marker_missing"))
+    asked = keep(_moments(lost, tolerance).filter("behind"))
+    last_older = F.greatest("held_from", "behind_marker").alias("last_older")
+    if is_known_empty(asked):
+        return judged.select("*", F.col("held_from").alias("last_older"))
+    there = markers.in_partitions(asked.select("partition_index").distinct())
+    found = nearest_markers(asked, there, OF_READING, tolerance)
+    earlier = found.withColumnRenamed("which", "judged").drop("before_marker")
+    joined = judged.join(small(earlier), on=[*KEY, "judged"], how="left")
+    return joined.select("*", last_older).drop("behind_marker")
