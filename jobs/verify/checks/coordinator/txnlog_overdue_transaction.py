@@ -72,6 +72,8 @@ CHECK = Check(
     ),
     remedy=lambda: text(
         "Check whether the coordinator of __transaction_state-{partition} is running and has "
-        "loaded that partition."
+        "loaded that partition. If it has and nothing ends the transaction, as after "
+        "transaction.version was lowered while it was open, move the leader of that partition: the "
+        "next one loads it anew."
     ),
 )

@@ -62,7 +62,8 @@ CHECK = Check(
     remedy=lambda: text(
         "Check whether the leader of __transaction_state-{partition} is running and has loaded it. "
         "It then aborts the transaction itself. A producer that starts again with this "
-        "transactional id ends it too.",
+        "transactional id ends it too. If neither does, as after transaction.version was lowered "
+        "while it was open, move the leader of that partition: the next one loads it anew.",
         partition="coordinator.partition",
     ),
 )
