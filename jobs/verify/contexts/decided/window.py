@@ -3,8 +3,7 @@
 A marker is written between the Prepare and the Complete record of its decision
 (`TransactionMarkerChannelManager`), and offsets are given out in the order of appending. So it lies
 behind every marker that is earlier for sure, and in front of every one that is later: what is
-missing elsewhere in the partition is not this marker. Where nothing of the transaction is there, it
-was lost behind the last one that is earlier.
+missing elsewhere in the partition is not this marker.
 """
 
 from collections.abc import Callable
@@ -166,17 +165,23 @@ def with_last_older(
 ) -> DataFrame:
     """Adds last_older: the offset behind which a transaction was lost of which nothing is there.
 
-    That is held_from, or a marker behind it that is surely earlier than the decision that is
-    judged. `judged`: of `decided.judged`, kept.
+    That is held_from, or behind it the last marker that is earlier than the Prepare record, as both
+    were written: the most probable place, while held_from is what proves that something is lost.
+    `judged`: of `decided.judged`, kept.
     """
     nothing = F.col("data_run").isNull() & F.col("markers").isNull()
     lost = judged.filter(nothing & F.col("held_from").isNotNull() & ~F.col("marker_missing"))
-    asked = keep(_moments(lost, tolerance).filter("behind"))
-    last_older = F.greatest("held_from", "behind_marker").alias("last_older")
+    prepared = (
+        F.when(F.col("judged") == COUNTED, F.col("short_prepared"))
+        .when(F.col("judged") == UNSEEN, F.col("unseen_short.prepared"))
+        .otherwise(F.col("completed_prepare"))
+    )
+    moments = lost.select(*KEY, "set_backs", F.lit(True).alias("behind"), prepared.alias("at_ms"))
+    asked = keep(moments.filter(~came_twice(F.col("at_ms"), tolerance)))
     if is_known_empty(asked):
-        return judged.select("*", F.col("held_from").alias("last_older"))
+        return judged.withColumn("last_older", F.col("held_from"))
     there = markers.in_partitions(asked.select("partition_index").distinct())
-    found = nearest_markers(asked, there, OF_READING, tolerance)
-    earlier = found.withColumnRenamed("which", "judged").drop("before_marker")
-    joined = judged.join(small(earlier), on=[*KEY, "judged"], how="left")
-    return joined.select("*", last_older).drop("behind_marker")
+    earlier = nearest_markers(asked, there, KEY, tolerance).drop("before_marker")
+    joined = judged.join(small(earlier), on=KEY, how="left")
+    last_older = F.greatest("held_from", "behind_marker")
+    return joined.withColumn("last_older", last_older).drop("behind_marker")
