@@ -190,17 +190,16 @@ def _stability() -> list[Column]:
 
     data_end_offset: after the last record, 0 for an empty log. high_watermark: that of the
     checkpoint, within the log; null where there is none. replicated_below: offsets below are
-    replicated, as far as known: of a broker that is alone in its cluster all, as no other one can
-    lead; without a high watermark all but the last record.
+    replicated, as far as known: without a high watermark all but the last record, of a broker that
+    is alone in its cluster all.
     """
     mark = F.greatest(
         F.least("checkpoint_high_watermark", "log_end_offset"), F.col("log_start_offset")
     )
     high_watermark = F.when(F.col("checkpoint_high_watermark").isNotNull(), mark)
     data_end = F.coalesce(F.col("last_offset") + 1, F.lit(0))
-    replicated_below = F.when(F.col("alone_in_cluster"), data_end).otherwise(
-        F.coalesce(high_watermark, "last_offset", F.lit(0))
-    )
+    without = F.when(F.col("alone_in_cluster"), data_end).otherwise(F.col("last_offset"))
+    replicated_below = F.coalesce(high_watermark, without, F.lit(0))
     return [
         data_end.alias("data_end_offset"),
         high_watermark.alias("high_watermark"),

@@ -6,7 +6,8 @@ replaced without knowing: cut off from controller and followers it goes on to ap
 (`Partition.appendRecordsToLeader`), and truncates that when it is back
 (`ReplicaFetcherThread.truncate`). The new leader has other batches there, of a higher leader epoch.
 Where the high watermark is not known, or the broker is alone in its cluster, all of the copy
-counts; of the former the last record is not known to be replicated. Beyond that:
+counts; of the former, where others can lead, the last record is not known to be replicated.
+Beyond that:
 - The copy of a follower was made at some moment, but a follower lags: one out of the in-sync set
   (`Partition.maybeShrinkIsr`), and the disk of a stopped broker, end where they were left. "Copied
   at" is the extent of a leader, and nothing in a folder tells which replica that was: leader epochs
