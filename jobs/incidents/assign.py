@@ -94,8 +94,10 @@ def _rows(findings: DataFrame) -> DataFrame:
     )
     prepare = F.get(F.filter("evidence", lambda proof: proof["role"] == PREPARE_RECORD), 0)
     own = F.array(F.struct(*FINDING_PLACE.names))
-    exploded = findings.select(
-        F.monotonically_increasing_id().alias("finding"),
+    # In a step of its own: beside an explode every row would get its own number.
+    numbered = findings.withColumn("finding", F.monotonically_increasing_id())
+    exploded = numbered.select(
+        "finding",
         label.alias("label"),
         F.struct(*FINDING_KEY).alias("key"),
         F.col("expected").startswith(DECIDED_COMMIT).alias("decided_commit"),
@@ -166,6 +168,7 @@ def _arrays(table: pa.Table) -> tuple[Findings, NDArray[np.int64]]:
     _, first, number = np.unique(
         table["finding"].to_numpy(), return_index=True, return_inverse=True
     )
+    at = _earliest(table["at"], number, first.size)
     whole = [pc.fill_null(table[name].cast(pa.string()), "") for name in ("topic", "partition")]
     place = pc.binary_join_element_wise(*whole, "-").combine_chunks().dictionary_encode()
 
@@ -180,13 +183,21 @@ def _arrays(table: pa.Table) -> tuple[Findings, NDArray[np.int64]]:
         weighty=np.isin(verdict, (VIOLATION, SUSPECT)),
         producer=numbers("producer_id")[first],
         broker=numbers("broker")[first],
-        at=numbers("at")[first],
+        at=at,
         row_finding=number,
         row_place=place.indices.to_numpy().astype(np.int64),
         row_offset=numbers("offset_first"),
         row_last=numbers("offset_last"),
     )
     return findings, number
+
+
+def _earliest(at: pa.ChunkedArray, number: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """The first known moment of each of `size` findings, ms; UNKNOWN where no place is dated."""
+    none = np.iinfo(np.int64).max
+    earliest = np.full(size, none)
+    np.minimum.at(earliest, number, pc.fill_null(at, none).to_numpy())
+    return np.where(earliest == none, UNKNOWN, earliest)
 
 
 def summed(rows: DataFrame) -> DataFrame:

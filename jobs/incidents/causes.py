@@ -128,7 +128,8 @@ def kinds(findings: Findings) -> Numbers:
 def incidents(findings: Findings, kind: Numbers) -> Numbers:
     """The number of the incident of each finding, from 1; NO_INCIDENT where nothing is proven.
 
-    The one with most violations is first, what nothing explains is last.
+    The one with most violations is first, of two the one that shows in more places; what nothing
+    explains is last.
     """
     cause = np.zeros(kind.size, dtype=np.int64)
     for number in np.unique(kind):
@@ -138,7 +139,9 @@ def incidents(findings: Findings, kind: Numbers) -> Numbers:
     index = index.reshape(-1)
     violations = np.bincount(index, weights=findings.violation, minlength=both.shape[1])
     names = np.array([KINDS[number] for number in both[0]])
-    order = np.lexsort((both[1], names, -violations, names == UNEXPLAINED))
+    rows = findings.row_finding[findings.violation[findings.row_finding]]
+    places = np.bincount(index[rows], minlength=both.shape[1])
+    order = np.lexsort((both[1], names, -places, -violations, names == UNEXPLAINED))
     order = order[violations[order] > 0]
     numbers = np.full(both.shape[1], NO_INCIDENT, dtype=np.int64)
     numbers[order] = np.arange(1, order.size + 1)

@@ -116,6 +116,12 @@ def test_brokers_and_producers_have_incidents_of_their_own_where_the_signature_s
     assert len({*numbers(One(ZOMBIE, producer=1), One(ZOMBIE, producer=2))}) == 2
 
 
+def test_of_as_many_violations_the_cause_that_shows_in_more_places_comes_first() -> None:
+    here, everywhere = One(CRC), One(ZOMBIE, producer=1, places=((1, 0), (2, 0), (3, 0)))
+    assert numbers(here, everywhere) == [2, 1]
+    assert numbers(here, here, everywhere) == [1, 1, 2]
+
+
 def test_most_violations_come_first_and_what_nothing_explains_last() -> None:
     unexplained = [One("lso_stuck")] * 3
     assert numbers(*unexplained, One(CRC), One(CRC), One(ZOMBIE)) == [3, 3, 3, 1, 1, 2]
