@@ -17,7 +17,7 @@ from jobs.incidents.assign import placed, summed
 from jobs.incidents.catalogue import SIGNATURES
 from jobs.incidents.consequences import consequences
 from jobs.incidents.events import Logs, events
-from jobs.incidents.evidence import evidence
+from jobs.incidents.evidence import evidence, kind_by
 from jobs.incidents.groups import OF_PLAN, affected_groups, own_commits
 from jobs.incidents.known import Known
 from jobs.incidents.lineage import CLEAN, SUSPECT, TAKEN_OVER, Followed, Traffic, affected
@@ -27,6 +27,7 @@ from jobs.incidents.plan import MOST_PLACES, Commit, Place, plan
 from jobs.incidents.signature import (
     BLOCKED,
     BROKER,
+    CONSISTENT,
     INDEXED_OUTCOME,
     MOMENT,
     PRODUCER,
@@ -129,21 +130,33 @@ def _told(
     around: list[dict[str, Any]],
 ) -> list[dict[str, Any]]:
     """Rows of INCIDENT by number."""
-    several = Counter(row.kind for row in sums.values())
+    mine = {n: [one for one in around if one["incident"] == n] for n in sums}
+    grades = {n: _grade(row) for n, row in sums.items()}
+    kinds = {n: kind_by(row.kind, grades[n] == PROVEN, mine[n]) for n, row in sums.items()}
+    several = Counter(kinds.values())
     rows = []
     for number in sorted(sums):
-        mine = [one for one in around if one["incident"] == number]
-        seen = evidence(sums[number].kind, mine)
+        of_findings, kind = sums[number].kind, kinds[number]
+        seen = evidence(kind, mine[number])
+        signature = BY_NAME.get(kind, NOT_EXPLAINED)
         mine_at = places.get(number, [])
-        row = _row(number, sums[number], mine_at, several[sums[number].kind] > 1)
+        row = _row(number, sums[number], signature, mine_at, several[kind] > 1)
         labels = frozenset(sums[number].labels)
-        signature = BY_NAME.get(sums[number].kind, NOT_EXPLAINED)
         at = [place for place, _ in mine_at]
         row |= {"steps": plan(signature, at, commits.get(number, []), labels)}
+        row |= {"grade": grades[number]}
         if seen is not None:
-            row |= {"grade": PROVEN, "why": f"{row['why']} {seen}"}
+            # Where findings alone would be another cause, the election is one that fits them.
+            grade = PROVEN if kind == of_findings else CONSISTENT
+            row |= {"grade": grade, "why": f"{row['why']} {seen}"}
         rows.append(row)
     return rows
+
+
+def _grade(row: Row) -> str:
+    """Of a row of `summed`, by its findings alone."""
+    signature = BY_NAME.get(row.kind)
+    return UNEXPLAINED if signature is None else signature.grade(frozenset(row.codes))
 
 
 def _frame(like: DataFrame, rows: list[dict[str, Any]], schema: StructType) -> DataFrame:
@@ -298,16 +311,17 @@ def _places(effects: DataFrame) -> dict[int, list[tuple[Place, int | None]]]:
 
 
 def _row(
-    number: int, row: Row, places: list[tuple[Place, int | None]], several: bool
+    number: int,
+    row: Row,
+    signature: Signature,
+    places: list[tuple[Place, int | None]],
+    several: bool,
 ) -> dict[str, Any]:
-    """A row of INCIDENT; one of `several` of its kind is told apart from the others."""
-    signature = BY_NAME.get(row.kind, NOT_EXPLAINED)
+    """A row of INCIDENT without its grade; one of `several` of its kind is told apart from them."""
     which = _which(signature, row) if several else None
-    explained = signature is not NOT_EXPLAINED
     return {
         "incident": number,
-        "kind": row.kind,
-        "grade": signature.grade(frozenset(row.codes)) if explained else UNEXPLAINED,
+        "kind": signature.name,
         "title": signature.title if which is None else f"{signature.title} ({which})",
         "why": signature.why,
         "known_bug": signature.known_bug,

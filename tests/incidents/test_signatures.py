@@ -17,6 +17,7 @@ from jobs.incidents.signature import (
     IN_NONE,
     LOST,
     MISSING_MARKER,
+    OPEN_DATA,
     PROVEN,
 )
 from jobs.model.incident import CONSEQUENCES
@@ -73,6 +74,11 @@ def test_manuals_have_all_parts() -> None:
 
 
 def test_a_grade_needs_a_violation_of_a_code_that_proves() -> None:
+    cut = next(one for one in SIGNATURES if one.name == "unclean_election")
+    assert cut.grade(frozenset({DIVERGED})) == PROVEN
+    assert cut.grade(frozenset({HANGS})) == CONSISTENT
+
+
+def test_no_finding_alone_proves_that_a_marker_was_never_written() -> None:
     skipped = next(one for one in SIGNATURES if one.name == "skipped_markers")
-    assert skipped.grade(frozenset({MISSING_MARKER})) == PROVEN
-    assert skipped.grade(frozenset({HANGS})) == CONSISTENT
+    assert skipped.grade(frozenset({MISSING_MARKER, OPEN_DATA})) == CONSISTENT

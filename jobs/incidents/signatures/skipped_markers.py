@@ -7,9 +7,12 @@ Why: while a broker is fenced after a restart, its partitions have no leader. Th
 such a partition for a deleted one and counts its marker as done.
 
 Evidence: the Prepare and Complete records of a transaction that lists the partition, and the first
-batch of the data that is still open, or was ended by a marker of a later epoch.
+batch of the data that is still open, or was ended by a marker of a later epoch. Only
+`__cluster_metadata` proves it: the partition had no leader when the transaction was completed.
 
-Look-alikes: a log that was truncated: there the data are gone too. A late write: there the
+Look-alikes: a log that was truncated: there the data of some transaction are gone too. If the cut
+took markers only, just the records of the controller show it: a leader was elected behind the
+Complete record that was not in sync. A late write: there the
 coordinator never listed the partition. A transaction that is being completed: it has no Complete
 record. Data that the cleaner has passed: it passes decided data only, so their marker was there and
 is lost.
@@ -60,7 +63,6 @@ SIGNATURE = Signature(
         "their markers as done. The open data take the outcome of the producer's next marker."
     ),
     explains=_explains,
-    proven_by=(MISSING_MARKER, OPEN_DATA),
     known_bug="KAFKA-20734, seen in 4.3.0",
     key=MOMENT,
     steps=(

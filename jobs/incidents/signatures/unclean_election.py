@@ -10,7 +10,9 @@ to its end. All records after that offset are gone, although the producers got a
 Evidence: the coordinator's Prepare and Complete records of transactions that have no record in the
 partition. If the dump has the old leader's copy: the batches that only that copy has.
 
-Look-alikes: skipped markers: there the data are in the log and only the marker is not. Retention:
+Look-alikes: skipped markers: there the data are in the log and only the marker is not, in every
+partition of the transaction; a cut that took no more than that is told by `__cluster_metadata`
+alone. Retention:
 it removes the beginning of a log, never the end. A lagging follower: its copy only ends earlier.
 Two clusters in one dump. Copies whose first difference has one leader epoch in both: no election is
 the reason.
