@@ -17,6 +17,8 @@ from pyspark.sql import functions as F
 from jobs.incidents.causes import KINDS, NO_INCIDENT, Findings, incidents, kinds
 from jobs.incidents.moments import BY_EPOCH, BY_RECORD, BY_START, KEYS
 from jobs.incidents.signature import (
+    BUMPED,
+    BUMPED_BY_2,
     CAME_LATE,
     DECISION_LOST,
     DIVERGED,
@@ -42,6 +44,7 @@ from jobs.model.found import (
     PREPARE_RECORD,
     THOUGH_COMMITTED,
 )
+from jobs.spark.joins import small
 from schemas.verdicts import SUSPECT, VIOLATION
 from schemas.violation import FINDING_KEY, FINDING_PLACE
 from udfs.rules.logic import surely
@@ -52,7 +55,7 @@ MOST_TOPICS = 20
 UNKNOWN = -1
 
 
-def placed(findings: DataFrame, moments: DataFrame) -> DataFrame:
+def placed(findings: DataFrame, moments: DataFrame, of_version_2: DataFrame) -> DataFrame:
     """One row a finding and place: `incident` (null: none), kind, label, finding, verdict, at.
 
     decided_commit: of a finding about a decision, whether that was COMMIT; else it says nothing.
@@ -60,21 +63,30 @@ def placed(findings: DataFrame, moments: DataFrame) -> DataFrame:
     whether ABORT is proven to be what was decided about all of them.
     The place is in the columns broker, topic, partition, offset_first and offset_last; `key` has
     the columns of FINDING_KEY, and `first` is true in one row a finding. `findings`: rows of the
-    table `violation` without audit_id, kept; `moments`: see `jobs.incidents.moments`.
+    table `violation` without audit_id, kept; `moments`: see `jobs.incidents.moments`;
+    `of_version_2`: see `jobs.incidents.versions`.
     """
-    both = with_moments(findings, moments)
+    both = with_moments(findings, moments, of_version_2)
     kept = [one for one in both.schema if not one.name.startswith("prepare_")]
     columns = ", ".join(f"`{one.name}` {one.dataType.simpleString()}" for one in kept)
     return both.mapInArrow(assign, f"{columns}, incident int, kind string")
 
 
-def with_moments(findings: DataFrame, moments: DataFrame) -> DataFrame:
+def with_moments(findings: DataFrame, moments: DataFrame, of_version_2: DataFrame) -> DataFrame:
     """What `assign` takes: a row a finding and place, and the moments, in one partition."""
-    return _rows(findings).unionByName(moments, allowMissingColumns=True).coalesce(1)
+    told = small(of_version_2.withColumn("of_version_2", F.lit(True)))
+    return (
+        _rows(findings.join(told, on="producer_id", how="left"))
+        .unionByName(moments, allowMissingColumns=True)
+        .coalesce(1)
+    )
 
 
 def _rows(findings: DataFrame) -> DataFrame:
-    """One row a finding and place, with where its Prepare record lies."""
+    """One row a finding and place, with where its Prepare record lies.
+
+    Added to the columns of VIOLATION is of_version_2, null for a producer of which nothing tells.
+    """
     lost = (F.col("code") == MISSING_MARKER) & F.col("found").startswith(NO_DATA)
     cleaned = (F.col("code") == DIVERGED) & (
         F.col("found").endswith(LACK_THEIR_MARKER) | F.col("found").endswith(LACK_THE_VALUE)
@@ -90,6 +102,7 @@ def _rows(findings: DataFrame) -> DataFrame:
         .when(forgotten, FORGOTTEN)
         .when(in_none, IN_NONE)
         .when(lost_decision, DECISION_LOST)
+        .when((F.col("code") == BUMPED) & surely(F.col("of_version_2")), BUMPED_BY_2)
         .otherwise(F.col("code"))
     )
     prepare = F.get(F.filter("evidence", lambda proof: proof["role"] == PREPARE_RECORD), 0)

@@ -35,6 +35,7 @@ from jobs.incidents.signature import (
     UNEXPLAINED,
     Signature,
 )
+from jobs.incidents.versions import of_version_2
 from jobs.model.incident import CONSEQUENCES, Effect, IncidentLine
 from jobs.model.moment import moment
 from jobs.spark.kept import KeptFrames, is_known_empty
@@ -92,7 +93,10 @@ def incidents(
     of_producers = findings.filter(F.col("producer_id").isNotNull())
     replayed = known(of_producers.select("producer_id").distinct())
     dated = moments(replayed.decisions, replayed.transactions, replayed.info, replayed.files)
-    rows = kept.keep(placed(findings, dated))
+    events_in = logs(replayed.decisions)
+    records = events_in.txn_log_records
+    raising = of_version_2(replayed.decisions, records, replayed.transactions)
+    rows = kept.keep(placed(findings, dated, raising))
     sums = {row.incident: row for row in summed(rows).collect()}
     labels = {label for row in sums.values() for label in row.labels}
     effects = kept.keep(consequences(rows, labels, replayed, kept))
@@ -110,7 +114,7 @@ def incidents(
             own = kept.keep(own)
             groups, commits = groups.unionByName(own.drop(*OF_PLAN)), _commits(own)
         groups = kept.keep(groups)
-    around = events(rows, sums, logs(replayed.decisions), followed.reads)
+    around = events(rows, sums, events_in, followed.reads)
     told = _told(sums, _places(effects) if effect_sums else {}, commits, around)
     return Incidents(
         incident=_frame(findings, told, INCIDENT),

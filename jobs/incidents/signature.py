@@ -34,9 +34,13 @@ IN_NONE = f"{ENDS_BELOW}/in_none"
 # A marker whose decision the coordinator's log does not have; and one that is proven.
 UNDECIDED_MARKER = "marker_without_prepare"
 DECISION_LOST = f"{UNDECIDED_MARKER}/proven"
+# Data of a higher epoch behind open data, of a producer of transaction.version 2.
+BUMPED = "epoch_bump_inside_open_txn"
+BUMPED_BY_2 = f"{BUMPED}/version_2"
 # A finding with such a label has the code of its check, too.
 PARTS = {
     MISSING_MARKER: LOST, HANGING: FORGOTTEN, ENDS_BELOW: IN_NONE, UNDECIDED_MARKER: DECISION_LOST,
+    BUMPED: BUMPED_BY_2,
 }  # fmt: skip
 DIVERGED = "replica_divergence"
 # A finding of that check where one copy was offline while the cleaner passed the other.

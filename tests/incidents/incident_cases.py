@@ -25,6 +25,7 @@ from jobs.incidents.causes import KINDS
 from jobs.incidents.incidents import BY_NAME
 from jobs.incidents.moments import moments
 from jobs.incidents.signature import IN_NONE, UNEXPLAINED
+from jobs.incidents.versions import of_version_2
 
 # What a finding at one of its places has in `assign` and in the table `violation` alike.
 IDENTITY = (
@@ -64,7 +65,8 @@ class Assignable:
     @classmethod
     def of(cls, done: Audit) -> "Assignable":
         """The only Spark jobs: one for the findings, one for their rows."""
-        both = with_moments(done.verified.findings, _moments(done)).toArrow()
+        dated, raising = _moments(done)
+        both = with_moments(done.verified.findings, dated, raising).toArrow()
         is_moment = pc.is_null(both["finding"])
         rows = both.filter(pc.invert(is_moment))
         numbers: dict[tuple[Any, ...], list[int]] = {}
@@ -126,11 +128,13 @@ def _like(wanted: Incident, incidents: list[Incident]) -> int:
     return sum(wanted.items() <= one.items() for one in incidents)
 
 
-def _moments(done: Audit) -> Any:
+def _moments(done: Audit) -> tuple[Any, Any]:
     replayed = done.replayed
     concerned = done.verified.findings.filter(F.col("producer_id").isNotNull())
     decisions = replayed.coordinator_log.decisions_of(concerned.select("producer_id").distinct())
-    return moments(decisions, replayed.transactions, replayed.partition_info, done.read.files)
+    dated = moments(decisions, replayed.transactions, replayed.partition_info, done.read.files)
+    records = replayed.coordinator_log.txn_log_records
+    return dated, of_version_2(decisions, records, replayed.transactions)
 
 
 def _told(rows: list[dict[str, Any]]) -> Iterator[Incident]:

@@ -8,6 +8,7 @@ from plain_traits import kind_of
 
 from jobs.incidents.catalogue import SIGNATURES, manual
 from jobs.incidents.signature import (
+    BUMPED_BY_2,
     CAME_LATE,
     CONSISTENT,
     DECISION_LOST,
@@ -19,12 +20,13 @@ from jobs.incidents.signature import (
     MISSING_MARKER,
     OPEN_DATA,
     PROVEN,
+    UNLISTED,
 )
 from jobs.model.incident import CONSEQUENCES
 from jobs.verify.catalogue import CHECKS
 
 CODES = {check.code for check in CHECKS}
-LABELS = {DECISION_LOST, LOST, FORGOTTEN, IN_NONE, DIVERGED_CLEANED, DIVERGED_ALIKE}
+LABELS = {BUMPED_BY_2, DECISION_LOST, LOST, FORGOTTEN, IN_NONE, DIVERGED_CLEANED, DIVERGED_ALIKE}
 HANGS, TORN, DIVERGED = "hanging_transaction", "torn_transaction", "replica_divergence"
 # What no case has in `cases/*.yaml`, where all others are real logs.
 TWINS = [
@@ -42,6 +44,10 @@ TWINS = [
     ("coordinator_lost_state", "pending_offsets_stuck", set(), {FORGOTTEN}),
     ("late_write", HANGS, {HANGS}, {HANGS}),
     ("late_write", "pending_offsets_stuck", set(), {HANGS}),
+    # A producer of transaction.version 2 whose coordinator's log is gone, or with late data.
+    ("coordinator_lost_state", BUMPED_BY_2, {BUMPED_BY_2}, {BUMPED_BY_2, DECISION_LOST}),
+    ("late_write", BUMPED_BY_2, {UNLISTED[0]}, {UNLISTED[0]}),
+    ("skipped_markers", "pending_offsets_stuck", set(), {BUMPED_BY_2}),
     ("unclean_election", FORGOTTEN, {FORGOTTEN, DIVERGED}, {FORGOTTEN}),
 ]
 

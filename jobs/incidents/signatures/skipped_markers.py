@@ -7,7 +7,9 @@ Why: while a broker is fenced after a restart, its partitions have no leader. Th
 such a partition for a deleted one and counts its marker as done.
 
 Evidence: the Prepare and Complete records of a transaction that lists the partition, and the first
-batch of the data that is still open, or was ended by a marker of a later epoch. Only
+batch of the data that is still open, or was ended by a marker of a later epoch. Where the
+coordinator's log has no such record any more: the first batch of a higher epoch behind open data,
+of a producer of transaction.version 2. It gets that epoch when its transaction has ended. Only
 `__cluster_metadata` proves it: the partition had no leader when the transaction was completed.
 
 Look-alikes: a log that was truncated: there the data of some transaction are gone too. If the cut
@@ -25,7 +27,10 @@ from typing import Any
 
 from jobs.incidents.offset_steps import abort_offsets, of_clients
 from jobs.incidents.signature import (
+    BUMPED_BY_2,
     CLEANED_DATA,
+    DECISION_LOST,
+    FORGOTTEN,
     LOST,
     MISSING_MARKER,
     MOMENT,
@@ -45,13 +50,20 @@ FOLLOWS = (
     "marker_without_transaction", "open_transaction_overdue", "epoch_committed_and_aborted",
 )  # fmt: skip
 
+# Data that no transaction had, told beside those of the lower epoch.
+CAME_OTHERWISE = (*UNLISTED, "late_write_after_marker", "marker_stale", "zombie_write_after_fence")
+
 
 def _explains(finding: Traits) -> Any:
     listed = ~of_both(finding, *UNLISTED)
     skipped = (finding.one_of(MISSING_MARKER) & ~finding.one_of(LOST)) | (
         finding.one_of(OPEN_DATA) & listed
     )
+    # Each epoch of transaction.version 2 is given when the one before it has ended.
+    went_on = ~of_both(finding, *CAME_OTHERWISE) & ~finding.of_producer(DECISION_LOST, FORGOTTEN)
+    skipped = skipped | (finding.one_of(BUMPED_BY_2) & went_on)
     completed = finding.of_producer(MISSING_MARKER) | (finding.of_producer(OPEN_DATA) & listed)
+    completed = completed | (finding.of_producer(BUMPED_BY_2) & went_on)
     return (skipped | (finding.one_of(*FOLLOWS) & completed)) & ~of_both(finding, CLEANED_DATA)
 
 

@@ -1,0 +1,26 @@
+"""Which producers work under transaction.version 2, as their markers or their coordinator tell."""
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from udfs.rules.coordinator_step import TRANSACTION_VERSION_2
+
+
+def of_version_2(
+    decisions: DataFrame | None, txn_log_records: DataFrame, transactions: DataFrame
+) -> DataFrame:
+    """producer_id of producers, each once, that transaction.version 2 gave an epoch (KIP-890).
+
+    `decisions`, `transactions`: see `jobs.incidents.moments`; `txn_log_records`: of the
+    coordinator's log, those that were not folded away. Only under that version a COMMIT marker has
+    a higher epoch than its data (`TransactionMetadata.prepareAbortOrCommit`).
+    """
+    raised = F.col("marker_commit") & (F.col("marker_epoch") > F.col("highest_epoch"))
+    told = F.col("client_transaction_version") >= TRANSACTION_VERSION_2
+    found = [transactions.filter(raised), txn_log_records.filter(told)]
+    if decisions is not None:
+        found.append(decisions.filter("transaction_version_2"))
+    first, *others = [one.select("producer_id") for one in found]
+    for one in others:
+        first = first.unionByName(one)
+    return first.filter(F.col("producer_id").isNotNull()).distinct()
