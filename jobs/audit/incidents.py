@@ -98,7 +98,8 @@ def _found(audit: Audit, states: DataFrame) -> Incidents | None:
         changes = None if not files else lambda: kept.keep(_changes(audit, files))
         return Logs(decisions, records, changes)
 
-    return incidents(audit.verified.findings, known, offsets, logs, kept)
+    codes = {code for code, _, _ in audit.verdict.counts}
+    return incidents(audit.verified.findings, codes, known, offsets, logs, kept)
 
 
 def _concerned(audit: Audit, of_findings: DataFrame) -> DataFrame:

@@ -55,7 +55,7 @@ MOST_TOPICS = 20
 UNKNOWN = -1
 
 
-def placed(findings: DataFrame, moments: DataFrame, of_version_2: DataFrame) -> DataFrame:
+def placed(findings: DataFrame, moments: DataFrame, of_version_2: DataFrame | None) -> DataFrame:
     """One row a finding and place: `incident` (null: none), kind, label, finding, verdict, at.
 
     decided_commit: of a finding about a decision, whether that was COMMIT; else it says nothing.
@@ -64,7 +64,7 @@ def placed(findings: DataFrame, moments: DataFrame, of_version_2: DataFrame) -> 
     The place is in the columns broker, topic, partition, offset_first and offset_last; `key` has
     the columns of FINDING_KEY, and `first` is true in one row a finding. `findings`: rows of the
     table `violation` without audit_id, kept; `moments`: see `jobs.incidents.moments`;
-    `of_version_2`: see `jobs.incidents.versions`.
+    `of_version_2`: see `jobs.incidents.versions`, None where no finding asks.
     """
     both = with_moments(findings, moments, of_version_2)
     kept = [one for one in both.schema if not one.name.startswith("prepare_")]
@@ -72,14 +72,15 @@ def placed(findings: DataFrame, moments: DataFrame, of_version_2: DataFrame) -> 
     return both.mapInArrow(assign, f"{columns}, incident int, kind string")
 
 
-def with_moments(findings: DataFrame, moments: DataFrame, of_version_2: DataFrame) -> DataFrame:
+def with_moments(
+    findings: DataFrame, moments: DataFrame, of_version_2: DataFrame | None
+) -> DataFrame:
     """What `assign` takes: a row a finding and place, and the moments, in one partition."""
-    told = small(of_version_2.withColumn("of_version_2", F.lit(True)))
-    return (
-        _rows(findings.join(told, on="producer_id", how="left"))
-        .unionByName(moments, allowMissingColumns=True)
-        .coalesce(1)
-    )
+    told = findings.withColumn("of_version_2", F.lit(None).cast("boolean"))
+    if of_version_2 is not None:
+        known = small(of_version_2.withColumn("of_version_2", F.lit(True)))
+        told = findings.join(known, on="producer_id", how="left")
+    return _rows(told).unionByName(moments, allowMissingColumns=True).coalesce(1)
 
 
 def _rows(findings: DataFrame) -> DataFrame:

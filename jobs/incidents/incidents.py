@@ -5,7 +5,7 @@ Of an audit without a violation nothing is asked. The number of incidents is bou
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +27,7 @@ from jobs.incidents.plan import MOST_PLACES, Commit, Place, plan
 from jobs.incidents.signature import (
     BLOCKED,
     BROKER,
+    BUMPED,
     CONSISTENT,
     INDEXED_OUTCOME,
     MOMENT,
@@ -79,6 +80,7 @@ class Incidents:
 
 def incidents(
     findings: DataFrame,
+    codes: Collection[str],
     known: Callable[[DataFrame], Known],
     offsets: Offsets,
     logs: Callable[[DataFrame | None], Logs],
@@ -86,16 +88,18 @@ def incidents(
 ) -> Incidents:
     """The incidents of an audit with at least one violation.
 
-    `findings`: rows of VIOLATION without audit_id, kept. `known`: what the replay knows of the
-    producers (distinct, column producer_id) of a frame. `logs`: where events stand, with the
-    decisions about these producers.
+    `findings`: rows of VIOLATION without audit_id, kept, with these `codes`. `known`: what the
+    replay knows of the producers (distinct, column producer_id) of a frame. `logs`: where events
+    stand, with the decisions about these producers.
     """
     of_producers = findings.filter(F.col("producer_id").isNotNull())
     replayed = known(of_producers.select("producer_id").distinct())
     dated = moments(replayed.decisions, replayed.transactions, replayed.info, replayed.files)
     events_in = logs(replayed.decisions)
     records = events_in.txn_log_records
-    raising = of_version_2(replayed.decisions, records, replayed.transactions)
+    raising = None
+    if BUMPED in codes:
+        raising = of_version_2(replayed.decisions, records, replayed.transactions)
     rows = kept.keep(placed(findings, dated, raising))
     sums = {row.incident: row for row in summed(rows).collect()}
     labels = {label for row in sums.values() for label in row.labels}
