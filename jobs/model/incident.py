@@ -93,8 +93,11 @@ class IncidentLine:
     def consequence(self) -> str:
         """All consequences in one sentence, with the topics."""
         told = [effect.sentence for effect in self.effects]
-        if told and self.topics:
-            told[-1] += f" ({_some(self.topics)})"
+        if told and len(self.topics) == 1:
+            told[-1] += f" ({self.topics[0]})"
+        elif told and self.topics:
+            # Not each consequence shows in all of them.
+            told.append(f"its findings are in {_some(self.topics)}")
         if self.index_contradicts:
             changed = self.kind == "changed_marker"
             told.append(INDEX_DECIDES if changed else INDEX_CONTRADICTS)

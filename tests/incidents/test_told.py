@@ -41,6 +41,13 @@ def test_without_offsets_of_groups_nobody_is_said_to_be_spared() -> None:
     )
 
 
+def test_topics_of_the_findings_are_not_those_of_one_consequence() -> None:
+    _, line = made_facts.incident()
+    assert replace(line, topics=("m",)).consequence.endswith(" (m)")
+    told = replace(line, topics=("a", "u")).consequence
+    assert told.endswith("; its findings are in a, u")
+
+
 def test_an_index_against_the_markers_is_not_told_as_harmless() -> None:
     _, line = made_facts.incident()
     harmless = replace(line, effects=())
