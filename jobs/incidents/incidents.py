@@ -95,10 +95,9 @@ def incidents(
     of_producers = findings.filter(F.col("producer_id").isNotNull())
     replayed = known(of_producers.select("producer_id").distinct())
     dated = moments(replayed.decisions, replayed.transactions, replayed.info, replayed.files)
-    events_in = logs(replayed.decisions)
-    records = events_in.txn_log_records
-    raising = None
+    logged, raising = logs(replayed.decisions), None
     if BUMPED in codes:
+        records = logged.txn_log_records
         raising = of_version_2(replayed.decisions, records, replayed.transactions)
     rows = kept.keep(placed(findings, dated, raising))
     sums = {row.incident: row for row in summed(rows).collect()}
@@ -118,7 +117,7 @@ def incidents(
             own = kept.keep(own)
             groups, commits = groups.unionByName(own.drop(*OF_PLAN)), _commits(own)
         groups = kept.keep(groups)
-    around = events(rows, sums, events_in, followed.reads)
+    around = events(rows, sums, logged, followed.reads)
     told = _told(sums, _places(effects) if effect_sums else {}, commits, around)
     return Incidents(
         incident=_frame(findings, told, INCIDENT),
@@ -152,12 +151,12 @@ def _told(
         labels = frozenset(sums[number].labels)
         at = [place for place, _ in mine_at]
         row |= {"steps": plan(signature, at, commits.get(number, []), labels)}
-        row |= {"grade": grades[number]}
+        grade = grades[number]
         if seen is not None:
             # Where findings alone would be another cause, the election is one that fits them.
             grade = PROVEN if kind == of_findings else CONSISTENT
-            row |= {"grade": grade, "why": f"{row['why']} {seen}"}
-        rows.append(row)
+            row |= {"why": f"{row['why']} {seen}"}
+        rows.append(row | {"grade": grade})
     return rows
 
 

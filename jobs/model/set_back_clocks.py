@@ -116,16 +116,12 @@ def once(moment: Column, tolerance: Column) -> Column:
     return ordering
 
 
-def covers_once(
-    up_to_ms: Column, moment: Column, tolerance: Column, apart: Column | None = None
-) -> Column:
+def covers_once(up_to_ms: Column, moment: Column, tolerance: Column) -> Column:
     """`covers` of a moment to which no clock of the dump came twice; null where one is.
 
-    The second time may be later than all that is complete up to a later moment. `apart`: how far
-    the clocks of both may be apart, ms, where that is not the tolerance.
+    The second time may be later than all that is complete up to a later moment.
     """
-    clocks = tolerance if apart is None else apart
-    covered: Column = covers(up_to_ms, moment, clocks) & ~came_twice(moment, tolerance)
+    covered: Column = covers(up_to_ms, moment, tolerance) & ~came_twice(moment, tolerance)
     return covered
 
 

@@ -14,10 +14,9 @@ of a producer of transaction.version 2. It gets that epoch when its transaction 
 
 Look-alikes: a log that was truncated: there the data of some transaction are gone too. If the cut
 took markers only, just the records of the controller show it: a leader was elected behind the
-Complete record that was not in sync. A late write: there the
-coordinator never listed the partition. A transaction that is being completed: it has no Complete
-record. Data that the cleaner has passed: it passes decided data only, so their marker was there and
-is lost.
+Complete record that was not in sync. A late write: there the coordinator never listed the
+partition. A transaction that is being completed: it has no Complete record. Data that the cleaner
+has passed: it passes decided data only, so their marker was there and is lost.
 
 Known bug: KAFKA-20734, seen in 4.3.0. 3.9 queues the markers of such partitions and tries again
 (`TransactionMarkerChannelManager`, `Node.noNode`).

@@ -12,10 +12,9 @@ partition. If the dump has the old leader's copy: the batches that only that cop
 
 Look-alikes: skipped markers: there the data are in the log and only the marker is not, in every
 partition of the transaction; a cut that took no more than that is told by `__cluster_metadata`
-alone. Retention:
-it removes the beginning of a log, never the end. A lagging follower: its copy only ends earlier.
-Two clusters in one dump. Copies whose first difference has one leader epoch in both: no election is
-the reason.
+alone. Retention: it removes the beginning of a log, never the end. A lagging follower: its copy
+only ends earlier. Two clusters in one dump. Copies whose first difference has one leader epoch in
+both: no election is the reason.
 
 Known bug: none; `unclean.leader.election.enable=true`, elections forced by an operator, or a broker
 whose disk was lost or restored from an older state.

@@ -11,7 +11,7 @@ from jobs.model.ending import runs_here
 from jobs.model.found import AFTER_THE_END, ALL_ABORTED
 from jobs.model.set_back_clocks import came_twice, covers_once, once
 from jobs.model.state_names import named
-from jobs.verify.conditions.copies import apart_ms, one_instant
+from jobs.verify.conditions.copies import apart_ms, covers_by_clocks, one_instant
 from jobs.verify.conditions.missing import missing_behind
 from schemas.coordinator_states import (
     COMPLETE_COMMIT,
@@ -133,13 +133,13 @@ def coordinator_columns(
     (how long before the end of the copy of that log the transaction should have been aborted,
     negative if it need not; at least so long where a text does not print its start).
     """
-    tolerance = F.lit(clock_tolerance)
-    apart = _apart(clock_tolerance)
-    partition_covers = covers_once(
-        F.col("complete_up_to_ms"), F.col("coordinator.record_timestamp"), tolerance, apart
+    partition_covers = covers_by_clocks(
+        F.col("complete_up_to_ms"),
+        F.col("coordinator.record_timestamp"),
+        F.lit(clock_tolerance),
     )
     coordinator_covers = covers(
-        F.col("coordinator.complete_up_to_ms"), F.col("appended_by_ms"), apart
+        F.col("coordinator.complete_up_to_ms"), F.col("appended_by_ms"), _apart(clock_tolerance)
     )
     one_moment = is_one_moment(
         F.col("alone_in_cluster"),

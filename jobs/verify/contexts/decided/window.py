@@ -171,12 +171,9 @@ def with_last_older(
     """
     nothing = F.col("data_run").isNull() & F.col("markers").isNull()
     lost = judged.filter(nothing & F.col("held_from").isNotNull() & ~F.col("marker_missing"))
-    prepared = (
-        F.when(F.col("judged") == COUNTED, F.col("short_prepared"))
-        .when(F.col("judged") == UNSEEN, F.col("unseen_short.prepared"))
-        .otherwise(F.col("completed_prepare"))
-    )
-    moments = lost.select(*KEY, "set_backs", F.lit(True).alias("behind"), prepared.alias("at_ms"))
+    reading = F.get(F.filter(_readings(), lambda one: one["which"] == F.col("judged")), 0)
+    at_ms = reading["from_ms"].alias("at_ms")
+    moments = lost.select(*KEY, "set_backs", F.lit(True).alias("behind"), at_ms)
     asked = keep(moments.filter(~came_twice(F.col("at_ms"), tolerance)))
     if is_known_empty(asked):
         return judged.withColumn("last_older", F.col("held_from"))
