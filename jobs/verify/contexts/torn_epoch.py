@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from jobs.model.set_back_clocks import covers_once
 from jobs.model.transactions import CLOSED_COLUMNS, all_transactions
 from jobs.spark.joins import small
+from jobs.verify.conditions.copies import covers_by_clocks
 from jobs.verify.conditions.missing import LOST_OFFSETS, end_may_be_another
 from jobs.verify.contexts.context import Context, with_paths
 from udfs.rules.attribution import is_decision_known, raised_by_one
@@ -46,7 +46,7 @@ def undecided_aborts(
     Where the log has it, the context `decided_partition` shows which of two markers is wrong; not
     where the copy of that log may be older than the marker. `history`: producer ids, of
     `jobs.replay.decisions`; `tolerance`: of clocks, ms. Columns: those of `_in_client_topics`,
-    but set_backs.
+    but single_broker and set_backs.
     """
     aborted = _in_client_topics(transactions, regular_aborts, partition_info).filter(
         ~F.col("marker_commit")
@@ -57,10 +57,10 @@ def undecided_aborts(
         F.col("marker_epoch"),
         F.col("known_above"),
         F.col("newest_epoch"),
-        covers_once(F.col("history_covers_ms"), F.col("marker_timestamp"), F.lit(tolerance)),
+        covers_by_clocks(F.col("history_covers_ms"), F.col("marker_timestamp"), F.lit(tolerance)),
     )
     undecided = aborted.join(known, on="producer_id", how="left").filter(~surely(decided))
-    return undecided.drop(*names, "set_backs")
+    return undecided.drop(*names, "single_broker", "set_backs")
 
 
 def possible_commits(
@@ -85,13 +85,14 @@ def _in_client_topics(
     Such an epoch is one transaction: a commit raises it under transaction.version 2 only, and what
     follows has the next one (KIP-890). An operator's abort has the epoch of the data.
     Columns: CLOSED_COLUMNS, place (topic-partition), cluster (empty if not known),
-    replicated_below, set_backs.
+    replicated_below, single_broker, set_backs.
     """
     places = partition_info.filter(~F.col("coordinator_topic")).select(
         "partition_index",
         F.concat_ws("-", "topic", "partition").alias("place"),
         F.coalesce("cluster_id", F.lit("")).alias("cluster"),
         "replicated_below",
+        "single_broker",
         "set_backs",
         *LOST_OFFSETS,
     )
