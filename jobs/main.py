@@ -86,11 +86,12 @@ def _read(
     # Few rows come out of the decoder, however many bytes went in.
     with progress.stage("decode", size), planned_for(spark, 0):
         decoded = decode(spark, dump, request.settings, request.depth)
-        files = kept.keep(files_table(spark, dump))
-        tables = kept.keep_all(
-            digests=file_digests(summaries(decoded.rows)), damages=failures(decoded, files)
-        )
-        of_input = input_digest(dump, tables["digests"])
+        with planned_for(spark, 0, decoded.fits_one_task()):
+            files = kept.keep(files_table(spark, dump))
+            tables = kept.keep_all(
+                digests=file_digests(summaries(decoded.rows)), damages=failures(decoded, files)
+            )
+            of_input = input_digest(dump, tables["digests"])
     return dump, DecodedDump(
         files=files,
         decoded=decoded,

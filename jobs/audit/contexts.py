@@ -20,7 +20,7 @@ from jobs.model.transactions import all_transactions
 from jobs.replay.coordinator import last_of_all_copies
 from jobs.replay.offsets import late_commits
 from jobs.replay.replay import Replayed
-from jobs.spark.joins import small
+from jobs.spark.joins import inner, small
 from jobs.verify.conditions.missing import LOST_OFFSETS, end_may_be_another
 from jobs.verify.contexts.context import Context, no_rows
 from jobs.verify.contexts.coordinator_copies import coordinator_copies_context
@@ -285,8 +285,10 @@ def _offset_transactions(made: StageResults) -> OffsetTransactions:
 def _markers(decoded: Decoded, replayed: Replayed) -> Markers:
     """Markers of the dump; those that were folded away stay packed until they are asked for."""
     lost = replayed.partition_info.select("partition_index", *LOST_OFFSETS)
-    met = replayed.transactions.filter(F.col("marker_offset").isNotNull()).join(
-        small(lost), on="partition_index", how="inner"
+    met = inner(
+        replayed.transactions.filter(F.col("marker_offset").isNotNull()),
+        small(lost),
+        on="partition_index",
     )
     sure = F.when(~end_may_be_another(), F.col("highest_epoch"))
     kept = met.withColumn("highest_epoch", sure)

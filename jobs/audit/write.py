@@ -17,7 +17,7 @@ from jobs.report import history
 from jobs.report.verdict import Verdict
 from jobs.spark import delta_tables
 from jobs.spark.delta_tables import Part
-from jobs.spark.joins import small
+from jobs.spark.joins import inner, small
 from jobs.spark.local import local_frame
 from jobs.spark.threads import side_by_side
 from jobs.verify.verify import Verified
@@ -157,12 +157,12 @@ def result_tables(spark: SparkSession, audit: Audit) -> dict[str, DataFrame]:
 def _placed(audit: Audit, rows: DataFrame) -> DataFrame:
     """The rows with broker, topic and partition."""
     place = audit.replayed.partition_info.select("partition_index", *Place._fields)
-    return rows.join(small(place), on="partition_index", how="inner")
+    return inner(rows, small(place), on="partition_index")
 
 
 def _named(rows: DataFrame, files: DataFrame) -> DataFrame:
     names = files.select("file_index", F.col("path").alias("file"))
-    return rows.join(small(names), on="file_index", how="inner")
+    return inner(rows, small(names), on="file_index")
 
 
 def _dump_files(audit: Audit) -> DataFrame:
@@ -188,7 +188,7 @@ def _replayed(audit: Audit, folded: DataFrame | None = None) -> DataFrame:
     """The same of transactions that were not folded away, and of `folded` ones."""
     with_data = audit.replayed.transactions.filter(F.col("first_offset").isNotNull())
     starts = audit.replayed.partition_info.select("partition_index", "start_known", "first_base")
-    known = with_data.join(small(starts), on="partition_index", how="inner")
+    known = inner(with_data, small(starts), on="partition_index")
     preceded = F.col("previous_marker").isNotNull()
     # If it began before the log, a snapshot has its first offset, but not its batches.
     in_log = F.col("first_offset") >= F.coalesce("first_base", F.lit(0))

@@ -21,6 +21,7 @@ from jobs.model.dump import Dump
 from jobs.model.settings import Settings
 from jobs.model.superseded import Reach, leave_out, superseded
 from jobs.model.unread import LeftOut, leave_out_unread
+from jobs.spark.joins import inner
 from jobs.spark.session import TASKS_A_CORE
 from schemas import log_row
 from schemas.log_row import LOG_ROW
@@ -299,11 +300,11 @@ def failures(decoded: Decoded, files: DataFrame) -> DataFrame:
         F.first(found, ignorenulls=True).over(after).alias("later"),
         F.last("final_last_offset", ignorenulls=True).over(before).alias("earlier_last_offset"),
     )
-    damaged = decoded.nested(log_row.FAILURE, "failure").join(
-        around, on=["file_index", "split_start"], how="inner"
+    damaged = inner(
+        decoded.nested(log_row.FAILURE, "failure"), around, on=["file_index", "split_start"]
     )
     names = files.select("file_index", "ends_at", "base_offset", "next_base_offset")
-    joined = damaged.join(names, on="file_index", how="inner")
+    joined = inner(damaged, names, on="file_index")
     end = F.coalesce("end_byte", "later.first_found", "ends_at")
     return joined.select(
         "partition_index",

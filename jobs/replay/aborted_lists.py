@@ -15,7 +15,7 @@ from pyspark.sql.types import StructType
 
 from jobs.model.decoded import UNPACKED_ABORTS, UNPACKED_ENTRIES
 from jobs.replay.transactions import abort_markers
-from jobs.spark.joins import small
+from jobs.spark.joins import inner, small
 from jobs.spark.kept import KeptFrames
 from jobs.spark.local import local_frame
 from jobs.spark.session import FEWEST_SHUFFLE_PARTITIONS
@@ -139,7 +139,7 @@ def _matched(
     places = files.select("file_index", "base_offset", "next_base_offset")
     segment = ["partition_index", "base_offset", "next_base_offset"]
     of_segment = (
-        packed.join(small(places), on="file_index", how="inner")
+        inner(packed, small(places), on="file_index")
         .repartition(tasks, *segment)
         .groupBy(*segment)
         .agg(F.collect_list(F.struct(*CELL.names)).alias("cells"))

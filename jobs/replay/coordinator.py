@@ -5,7 +5,7 @@ from pyspark.sql import functions as F
 
 from jobs.model.lost_records import is_only_here, lost_behind, own_unreadable_at
 from jobs.model.state_names import state_name
-from jobs.spark.joins import small
+from jobs.spark.joins import inner, small
 from udfs.rules.extent import is_replicated, is_told_by_another
 
 
@@ -37,7 +37,7 @@ def last_states(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFr
     of_copies = F.coalesce("replica_set", -1 - F.col("partition_index")).alias("replicas")
     place = small(partition_info.select(*names, of_copies))
     placed = (
-        newest.join(place, on="partition_index", how="inner")
+        inner(newest, place, on="partition_index")
         .join(
             small(_whole_since(txn_log_records, partition_info)), on="partition_index", how="left"
         )
@@ -91,7 +91,7 @@ def _whole_since(txn_log_records: DataFrame, partition_info: DataFrame) -> DataF
         "partition_index",
         F.greatest(F.array_max("missing.end"), F.col("nameless_at") + 1).alias("behind_gaps"),
     )
-    beside = txn_log_records.join(small(gaps), on="partition_index", how="inner")
+    beside = inner(txn_log_records, small(gaps), on="partition_index")
     kept = F.coalesce(F.col("offset") >= F.col("behind_gaps"), F.lit(True))
     starts = beside.groupBy("partition_index").agg(
         F.min(F.when(kept, F.col("timestamp"))).alias("since"),

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from jobs.spark.joins import small
+from jobs.spark.joins import inner, small
 from schemas.topics import TXN_LOG_TOPIC
 from udfs.rules.extent import goes_on_with, is_cut_off, is_outlasted, is_replicated
 
@@ -52,7 +52,7 @@ def _copies(partition_info: DataFrame, records: DataFrame) -> DataFrame:
     """Copies of the coordinator's log; newest_epoch: the highest leader epoch of its records."""
     newest = records.groupBy("partition_index").agg(F.max("leader_epoch").alias("newest_epoch"))
     of_log = partition_info.filter(F.col("replica_set").isNotNull())
-    return of_log.select(*OF_COPY).join(small(newest), on="partition_index", how="inner")
+    return inner(of_log.select(*OF_COPY), small(newest), on="partition_index")
 
 
 def _cut_off(
@@ -62,7 +62,7 @@ def _cut_off(
     copies = keep(_copies(partition_info, records))
     later = _first_of_leaders(copies, records)
     return (
-        copies.join(small(later), on=OF_TOPIC, how="inner")
+        inner(copies, small(later), on=OF_TOPIC)
         .filter(F.col("their_epoch") > F.col("newest_epoch"))
         .groupBy("partition_index")
         .agg(F.min("their_first").alias("cut_off_at"))
@@ -71,12 +71,13 @@ def _cut_off(
 
 def _first_of_leaders(copies: DataFrame, records: DataFrame) -> DataFrame:
     """One row a copy and leader epoch: the offset of its first record, and the end of the copy."""
-    return (
-        records.groupBy("partition_index", F.col("leader_epoch").alias("their_epoch"))
-        .agg(F.min("offset").alias("their_first"))
-        .join(small(_theirs(copies)), on="partition_index", how="inner")
-        .drop("partition_index")
-    )
+    return inner(
+        records.groupBy("partition_index", F.col("leader_epoch").alias("their_epoch")).agg(
+            F.min("offset").alias("their_first")
+        ),
+        small(_theirs(copies)),
+        on="partition_index",
+    ).drop("partition_index")
 
 
 def _theirs(copies: DataFrame) -> DataFrame:
@@ -98,9 +99,9 @@ def _only_here(
     record = ("partition_index", "offset", "leader_epoch", "transactional_id")
     mine = copies.join(small(outlasted.select("partition_index")), on="partition_index")
     untold = keep(
-        records.select(*record)
-        .join(small(mine), on="partition_index", how="inner")
-        .filter(~is_replicated(F.col("offset"), F.col("replicated_below")))
+        inner(records.select(*record), small(mine), on="partition_index").filter(
+            ~is_replicated(F.col("offset"), F.col("replicated_below"))
+        )
     )
     theirs = small(_theirs(copies))
     of_ids = records.groupBy("partition_index", "transactional_id").agg(
@@ -109,11 +110,11 @@ def _only_here(
     of_offsets = records.select("partition_index", "offset")
 
     def told(others: DataFrame, on: list[str], tells: Column) -> DataFrame:
-        beside = untold.join(others, on=[*OF_TOPIC, *on], how="inner")
+        beside = inner(untold, others, on=[*OF_TOPIC, *on])
         return beside.filter(_goes_further() & tells).select("partition_index", "offset")
 
     def placed(others: DataFrame) -> DataFrame:
-        return others.join(theirs, on="partition_index", how="inner").drop("partition_index")
+        return inner(others, theirs, on="partition_index").drop("partition_index")
 
     goes_on = goes_on_with(F.col("offset"), F.col("their_offset"))
     later = F.col("their_epoch") > F.col("leader_epoch")

@@ -17,7 +17,7 @@ from jobs.model.coordinator_log import CoordinatorLog
 from jobs.model.decoded import Decoded, unpacked_when_asked
 from jobs.replay.decisions import decisions, with_what_is_replicated
 from jobs.replay.epoch_history import epoch_histories
-from jobs.spark.joins import small
+from jobs.spark.joins import inner, small
 from jobs.spark.kept import KeptFrames
 from jobs.spark.local import local_frame
 from schemas import log_row
@@ -156,7 +156,7 @@ def _before_each(splits: DataFrame) -> DataFrame:
 
 def _placed(txn_log_records: DataFrame, before: DataFrame) -> DataFrame:
     """Records numbered and dated from the beginning of their partition."""
-    joined = txn_log_records.join(small(before), on=["file_index", "split_start"], how="inner")
+    joined = inner(txn_log_records, small(before), on=["file_index", "split_start"])
     counted = joined.withColumn("ordinal", F.col("ordinal") + F.col("records_before"))
     if "alive_ms" in txn_log_records.columns:
         counted = counted.withColumns(

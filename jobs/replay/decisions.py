@@ -12,7 +12,7 @@ from jobs.model.decided_data import (
     told_by,
 )
 from jobs.model.lost_records import counted, is_only_here
-from jobs.spark.joins import small
+from jobs.spark.joins import inner, small
 from schemas.coordinator_states import COMPLETE_COMMIT, COMPLETED, PREPARE_COMMIT, PREPARED
 from udfs.rules.absence import none_between
 from udfs.rules.attribution import carried_out_unseen, took_effect
@@ -149,19 +149,23 @@ def histories(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFram
     between is there.
     """
     found = txn_log_records.groupBy("partition_index").agg(F.min("offset").alias("first_offset"))
-    copies = partition_info.select(
-        "partition_index",
-        F.array_max("missing.end").alias("behind_missing"),
-        (F.col("unreadable_at") + 1).alias("behind_errors"),
-        F.col("complete_up_to_ms").alias("history_covers_ms"),
-        F.col("clean_shutdown").alias("history_clean_shutdown"),
-        "replicated_below",
-    ).join(small(found), on="partition_index", how="inner")
+    copies = inner(
+        partition_info.select(
+            "partition_index",
+            F.array_max("missing.end").alias("behind_missing"),
+            (F.col("unreadable_at") + 1).alias("behind_errors"),
+            F.col("complete_up_to_ms").alias("history_covers_ms"),
+            F.col("clean_shutdown").alias("history_clean_shutdown"),
+            "replicated_below",
+        ),
+        small(found),
+        on="partition_index",
+    )
     tails = copies.withColumn(
         "tail_from", F.greatest("first_offset", "behind_missing", "behind_errors")
     )
     named = txn_log_records.filter(F.col("producer_id").isNotNull() & F.col("error").isNull())
-    readable = named.join(small(tails), on="partition_index", how="inner")
+    readable = inner(named, small(tails), on="partition_index")
     in_tail = F.col("offset") >= F.col("tail_from")
     # A coordinator that was replaced may have fenced; the next one knows nothing of that.
     replicated = is_replicated(F.col("offset"), F.col("replicated_below"))

@@ -13,7 +13,7 @@ from jobs.model.decided_data import (
     told_by,
 )
 from jobs.model.lost_records import counted, unreadable_of_ids
-from jobs.spark.joins import small
+from jobs.spark.joins import inner, small
 from schemas.coordinator_states import COMPLETED, EMPTY, NO_STATE, PREPARE_ABORT, PREPARED
 from udfs.rules.absence import Counted, none_before, none_between, reaches_behind
 from udfs.rules.coordinator_step import EXHAUSTED_EPOCH, TRANSACTION_VERSION_2
@@ -218,8 +218,7 @@ def epoch_histories(txn_log_records: DataFrame, partition_info: DataFrame) -> Da
         small(copies.select("partition_index", "replicated_below")), on="partition_index"
     )
     by_copy = (
-        _by_epoch(readable)
-        .join(small(copies), on="partition_index", how="inner")
+        inner(_by_epoch(readable), small(copies), on="partition_index")
         .join(small(unreadable_of_ids(txn_log_records)), on="transactional_id", how="left")
         .withColumn("known", F.when(F.col("first.begins") & _is_whole(), _known()))
     )

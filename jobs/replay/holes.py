@@ -4,7 +4,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.replay.seams import in_order
-from jobs.spark.joins import small
+from jobs.spark.joins import inner, small
 from schemas.dump_partition import RANGES
 from schemas.log_row import GAPS_LEFT_OUT
 from udfs.arrow.frames import ZERO_BYTES
@@ -45,25 +45,27 @@ def holes(
     between_files = F.col("discontinuity") == "segment_missing"
     reached = F.when(between_files, F.col("files_cleaned_below")).otherwise(F.col("cleaned_below"))
     beyond = ~within_reach(first, reached)
-    stepped = (
-        discontinuities.filter(F.col("discontinuity").isin("gap", "segment_missing", GAPS_LEFT_OUT))
-        .join(reach, on="partition_index", how="inner")
-        .select(
-            "partition_index",
-            first.alias("first"),
-            F.col("base_offset").alias("end"),
-            # A file that is not there may also be one that was not copied.
-            (between_files | beyond).alias("hole"),
-            beyond.alias("unexplained"),
-            F.col("at_seam").alias("missing"),
-            F.lit(False).alias("emptied"),
-        )
+    stepped = inner(
+        discontinuities.filter(
+            F.col("discontinuity").isin("gap", "segment_missing", GAPS_LEFT_OUT)
+        ),
+        reach,
+        on="partition_index",
+    ).select(
+        "partition_index",
+        first.alias("first"),
+        F.col("base_offset").alias("end"),
+        # A file that is not there may also be one that was not copied.
+        (between_files | beyond).alias("hole"),
+        beyond.alias("unexplained"),
+        F.col("at_seam").alias("missing"),
+        F.lit(False).alias("emptied"),
     )
     behind = F.coalesce("previous_last_offset", F.lit(-1)) + 1
     # At the end of the log a running broker may be writing; one that stopped cleanly had written.
     at_end = F.when(F.col("clean_shutdown") & (F.col("reason") != ZERO_BYTES), behind + 1)
     end = F.coalesce("next_offset", at_end)
-    ranges = failures.join(reach, on="partition_index", how="inner").withColumn("end", end)
+    ranges = inner(failures, reach, on="partition_index").withColumn("end", end)
     # Bytes between neighbours, as behind the last batch of a closed segment, hold no offset.
     damaged = ranges.filter(F.col("end") != behind).select(
         "partition_index",
@@ -73,19 +75,19 @@ def holes(
         F.lit(True).alias("missing"),
         F.lit(False).alias("emptied"),
     )
-    at_head = (
+    at_head = inner(
         splits.groupBy("partition_index")
         .agg(F.min("base_offset").alias("first"), F.min("first_offset").alias("end"))
-        .filter(F.col("first") < F.col("end"))
-        .join(reach, on="partition_index", how="inner")
-        .select(
-            "partition_index",
-            "first",
-            "end",
-            (~within_reach(F.col("first"), F.col("cleaned_below"))).alias("hole"),
-            F.lit(True).alias("missing"),
-            F.lit(False).alias("emptied"),
-        )
+        .filter(F.col("first") < F.col("end")),
+        reach,
+        on="partition_index",
+    ).select(
+        "partition_index",
+        "first",
+        "end",
+        (~within_reach(F.col("first"), F.col("cleaned_below"))).alias("hole"),
+        F.lit(True).alias("missing"),
+        F.lit(False).alias("emptied"),
     )
     in_splits = splits.select("partition_index", F.inline("missing")).select(
         "*", F.col("lost").alias("hole"), (~F.col("emptied")).alias("missing")

@@ -3,6 +3,7 @@
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from jobs.spark.joins import inner
 from udfs.rules.offset_commit import Commit, is_late, takes_effect
 
 KEY = ("partition_index", "group", "committed_topic", "committed_partition")
@@ -22,12 +23,12 @@ def _in_effect(commits: DataFrame, transactions: DataFrame) -> DataFrame:
         "marker_offset",
     )
     waiting = F.col("commit.effective_offset").isNull()
-    met = commits.filter(waiting).join(
+    met = inner(
+        commits.filter(waiting),
         ended,
         on=(commits["partition_index"] == ended["partition_index"])
         & (F.col("commit.producer_id") == F.col("owner"))
         & F.col("commit.record_offset").between(F.col("began"), F.col("marker_offset")),
-        how="inner",
     )
     settled = met.select(
         *[commits[name] for name in commits.columns if name not in ("commit", "split_start")],

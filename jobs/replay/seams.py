@@ -3,7 +3,7 @@
 from pyspark.sql import DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
-from jobs.spark.joins import small
+from jobs.spark.joins import inner, small
 from schemas import log_row
 from udfs.rules.absence import (
     is_gap,
@@ -20,7 +20,7 @@ def named_splits(rows_of_summary: DataFrame, files: DataFrame) -> DataFrame:
         "file_index", "base_offset", "next_base_offset", "starts_at"
     )
     before = in_order().rowsBetween(Window.unboundedPreceding, -1)
-    return rows_of_summary.join(small(names), on="file_index", how="inner").withColumn(
+    return inner(rows_of_summary, small(names), on="file_index").withColumn(
         "newest_before", F.max("broker_timestamp").over(before)
     )
 
@@ -132,7 +132,7 @@ def earlier_ends(rows_of_summary: DataFrame, files: DataFrame) -> DataFrame:
     earlier = files.filter(F.col("kind") == "earlier_coordinator_log").select(
         "file_index", "topic", "partition"
     )
-    found = rows_of_summary.join(small(earlier), on="file_index", how="inner")
+    found = inner(rows_of_summary, small(earlier), on="file_index")
     return found.groupBy("topic", "partition").agg((F.max("last_offset") + 1).alias("earlier_end"))
 
 
@@ -143,8 +143,8 @@ def known_states(rows_of_summary: DataFrame, files: DataFrame) -> DataFrame:
     be read, newest_snapshot and open_in_snapshot (array of log_row.OPEN_IN_SNAPSHOT).
     """
     offsets = files.select("file_index", F.col("base_offset").alias("newest_snapshot"))
-    snapshots = rows_of_summary.filter(F.col("starts_log").isNotNull()).join(
-        small(offsets), on="file_index", how="inner"
+    snapshots = inner(
+        rows_of_summary.filter(F.col("starts_log").isNotNull()), small(offsets), on="file_index"
     )
     newest = F.col("open_in_snapshot").isNotNull()
     return snapshots.groupBy("partition_index").agg(

@@ -5,7 +5,7 @@ from pyspark.sql import functions as F
 
 from jobs.model.transactions import all_transactions
 from jobs.replay.producers import is_transactional_data
-from jobs.spark.joins import small
+from jobs.spark.joins import inner, small
 from udfs.rules.aborted_list import stable_at_abort
 from udfs.rules.extent import MAX_OFFSET, is_replicated
 from udfs.rules.logic import surely
@@ -248,7 +248,7 @@ def _oldest_ending_later(events: DataFrame) -> DataFrame:
         .orderBy(F.col("end_offset").desc())
         .rangeBetween(Window.unboundedPreceding, -1)
     )
-    joined = bucketed.join(small(later_buckets), on=["partition_index", "bucket"], how="inner")
+    joined = inner(bucketed, small(later_buckets), on=["partition_index", "bucket"])
     oldest = F.least(F.min("began").over(inside), F.col("later_buckets"))
     return joined.withColumn("oldest_ending_later", oldest)
 
@@ -267,8 +267,8 @@ def undecided(partition_info: DataFrame, transactions: DataFrame) -> DataFrame:
         "partition_index", "high_watermark", "log_start_offset", "newest_snapshot",
         "open_in_snapshot",
     )  # fmt: skip
-    met = transactions.filter(F.col("first_offset").isNotNull()).join(
-        small(bounds), on="partition_index", how="inner"
+    met = inner(
+        transactions.filter(F.col("first_offset").isNotNull()), small(bounds), on="partition_index"
     )
     is_open = F.col("marker_offset").isNull()
     gone = is_open & may_be_gone_with_the_head(F.col("last_offset"), F.col("log_start_offset"))

@@ -1,6 +1,6 @@
-"""The small side of a join."""
+"""Joins of frames of which some are small, or all are in one task."""
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.spark.session import shuffle_partitions
@@ -13,3 +13,13 @@ def small(frame: DataFrame) -> DataFrame:
     broadcast would be one more job. A join without equality has no other way: it keeps the hint.
     """
     return frame if shuffle_partitions(frame.sparkSession) == 1 else F.broadcast(frame)
+
+
+def inner(left: DataFrame, right: DataFrame, on: str | list[str] | Column) -> DataFrame:
+    """The inner join of two frames, known to be in one task where both are.
+
+    Spark knows the rows behind it by either side, which for its next join is not the same as one
+    partition (`EnsureRequirements`): it would shuffle both sides of that.
+    """
+    joined = left.join(right, on=on, how="inner")
+    return joined.coalesce(1) if shuffle_partitions(left.sparkSession) == 1 else joined

@@ -46,7 +46,7 @@ class KeptFrames:
             rows = kept._jdf.logicalPlan().rdd()
             self._checkpoints.append(rows.id())
             number = observed() if observed is not None else _computed(rows, frame.sparkSession)
-            return kept if number else no_rows_like(frame)
+            return _without_size(kept) if number else no_rows_like(frame)
         self._persisted.append(frame.persist())
         return _without_past(frame) if frame.count() else no_rows_like(frame)
 
@@ -80,6 +80,23 @@ def is_known_empty(frame: DataFrame) -> bool:
     """
     plan = frame._jdf.queryExecution().optimizedPlan()
     return bool(plan.nodeName() == "LocalRelation" and plan.data().isEmpty())
+
+
+def _without_size(kept: DataFrame) -> DataFrame:
+    """The kept rows without what Spark thinks that they take.
+
+    It multiplies the sizes of both sides of each join. Behind some joins the product is beyond any
+    bound, and rows in one partition would be shuffled for the next one.
+    """
+    session = kept.sparkSession
+    node = kept._jdf.logicalPlan()
+    unknown = node.stream()  # None, as an Option
+    anew = node.copy(
+        node.output(), node.rdd(), node.outputPartitioning(), node.outputOrdering(), False,
+        unknown, session._jsparkSession, unknown, unknown,
+    )  # fmt: skip
+    dataset = getattr(session.sparkContext._jvm, "org.apache.spark.sql.classic.Dataset")
+    return DataFrame(dataset.ofRows(session._jsparkSession, anew), session)
 
 
 def _without_past(persisted: DataFrame) -> DataFrame:

@@ -8,6 +8,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
+from jobs.spark.session import shuffle_partitions
+
 
 def local_frame(
     spark: SparkSession,
@@ -29,7 +31,8 @@ def local_frame(
     arrays = [pa.array(of, field.type) for of, field in zip(values, types, strict=True)]
     table: Any = pa.Table.from_arrays(arrays, schema=types)
     frame: DataFrame = spark.createDataFrame(table, columns)
-    return frame
+    # Rows of the plan have no known partitioning, and a join would shuffle both its sides.
+    return frame.coalesce(1) if ordered and shuffle_partitions(spark) == 1 else frame
 
 
 def no_rows_like(frame: DataFrame) -> DataFrame:

@@ -74,8 +74,13 @@ PLANNED_FAST = {
     "spark.sql.constraintPropagation.enabled": "false",
     "spark.sql.optimizer.runtime.bloomFilter.enabled": "false",
 }
-# Where both sides of a join have one partition, a broadcast is a job of its own for nothing.
-IN_ONE_TASK = {"spark.sql.autoBroadcastJoinThreshold": "-1"}
+# Where both sides of a join have one partition, a broadcast is a job of its own for nothing, and so
+# is a shuffle. Spark shuffles what may be large, and multiplies sizes at each join.
+IN_ONE_TASK = {
+    "spark.sql.autoBroadcastJoinThreshold": "-1",
+    "spark.sql.maxSinglePartitionBytes": "8191p",
+    "spark.sql.defaultSizeInBytes": "1",
+}
 # Spark's 200 are 200 times the start of a task.
 FEW_SHUFFLE_PARTITIONS = 8
 # Of rows that one task could hold; two let a window over them use two cores.

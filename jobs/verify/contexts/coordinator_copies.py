@@ -9,7 +9,7 @@ Copies are those of one topic: also this one may be deleted, and made again whil
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from jobs.spark.joins import small
+from jobs.spark.joins import inner, small
 from jobs.verify.contexts.context import Context, with_paths
 from schemas.topics import TXN_LOG_TOPIC
 from udfs.rules.extent import goes_on_with, is_replicated
@@ -92,7 +92,7 @@ def _losses(records: DataFrame, copies: DataFrame) -> DataFrame:
     )
     offset = F.col("one.offset")
     missing = (
-        last.join(small(others), on=OF_TOPIC, how="inner")
+        inner(last, small(others), on=OF_TOPIC)
         .filter(F.col("partition_index") != F.col("lacking.partition_index"))
         .withColumn("other_index", F.col("lacking.partition_index"))
         .join(theirs, on=["other_index", "transactional_id"], how="left")
@@ -170,7 +170,7 @@ def coordinator_copies_context(
     have had a tombstone of the id that no copy shows any more.
     """
     copies = _copies(partition_info, copied)
-    records = txn_log_records.join(small(copies), on="partition_index", how="inner")
+    records = inner(txn_log_records, small(copies), on="partition_index")
     rows = (
         copies.select(*OF_TOPIC)
         .distinct()

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 
 from jobs.model.set_back_clocks import came_twice_within
 from jobs.model.transactions import all_transactions
-from jobs.spark.joins import small
+from jobs.spark.joins import inner, small
 from jobs.spark.kept import KeptFrames, is_known_empty
 from jobs.spark.local import local_frame
 from jobs.verify.contexts.partition_count import known_count, partition_count
@@ -51,7 +51,7 @@ def leader_epochs(txn_log_records: DataFrame, copies: DataFrame) -> DataFrame:
     known = copies.select("partition_index", "kept_below")
     counts = is_replicated(F.col("offset"), F.col("kept_below"))
     return (
-        txn_log_records.join(small(known), on="partition_index", how="inner")
+        inner(txn_log_records, small(known), on="partition_index")
         .filter(F.coalesce(counts, F.lit(True)))
         .groupBy("partition_index", "leader_epoch")
         .agg(F.min("alive_ms").alias("alive_ms"))
@@ -197,9 +197,8 @@ def _markers_found(
         "replicated_below",
         "set_backs",
     )
-    owed = (
-        selected.filter(is_unfinished())
-        .select(
+    owed = inner(
+        selected.filter(is_unfinished()).select(
             "partition_index",
             "partition",
             "transactional_id",
@@ -209,8 +208,9 @@ def _markers_found(
             "single_broker",
             (F.col("state") == PREPARE_COMMIT).alias("commit"),
             F.explode("partitions").alias("listed"),
-        )
-        .join(small(copies), on="listed", how="inner")
+        ),
+        small(copies),
+        on="listed",
     )
     markers = ended.rows.filter(F.col("marker_offset").isNotNull()).select(
         F.col("partition_index").alias("listed_index"),
@@ -293,10 +293,13 @@ def _led(
     copies = marked.select(*of_copy).distinct()
     lying_in = copies.select(F.col("listed_index").alias("partition_index")).distinct()
     replicated = (
-        all_transactions(ended.rows, ended.folded_in(lying_in))
-        .filter(F.col("marker_offset").isNotNull())
-        .withColumnRenamed("partition_index", "listed_index")
-        .join(small(copies), on="listed_index", how="inner")
+        inner(
+            all_transactions(ended.rows, ended.folded_in(lying_in))
+            .filter(F.col("marker_offset").isNotNull())
+            .withColumnRenamed("partition_index", "listed_index"),
+            small(copies),
+            on="listed_index",
+        )
         .filter(is_replicated(F.col("marker_offset"), F.col("replicated_below")))
         .join(users.withColumn("own", F.lit(True)), on=["partition", "producer_id"], how="left")
         .filter(F.col("single_broker") | surely(F.col("own")))
@@ -338,8 +341,6 @@ def _sent_by_coordinator(markers: DataFrame, ended: EndedTransactions, tolerance
         )
     )
     within = F.col("marker_timestamp").between(F.col("from_ms"), F.col("to_ms"))
-    beside = markers.filter(may_be).join(
-        aborts, on=["producer_id", "marker_epoch", "listed"], how="inner"
-    )
+    beside = inner(markers.filter(may_be), aborts, on=["producer_id", "marker_epoch", "listed"])
     decided = beside.filter(within).select(*markers.columns).distinct()
     return markers.filter(~may_be).unionByName(decided)

@@ -7,7 +7,7 @@ from jobs.model.coordinator_log import CoordinatorLog
 from jobs.model.decided_data import epoch_of_data, recorded, records_of_id, state_of_record, told_by
 from jobs.model.lost_records import counted, is_only_here, lost_behind
 from jobs.model.state_names import state_name
-from jobs.spark.joins import small
+from jobs.spark.joins import inner, small
 from jobs.spark.kept import KeptFrames
 from jobs.verify.contexts.context import Context, with_paths
 from jobs.verify.contexts.coordinator_links import EndedTransactions, leader_epochs, with_links
@@ -202,7 +202,7 @@ def coordinator_step_context(
         F.when(~F.col("alone_in_cluster"), F.coalesce("high_watermark", "cut_off_at"))
         .alias("kept_below"),
     )  # fmt: skip
-    joined = stepped.join(small(needed), on="partition_index", how="inner")
+    joined = inner(stepped, small(needed), on="partition_index")
     rows = joined.select(
         *(name for name in joined.columns if name not in ("lost_to", "nameless_at", "only_here")),
         is_only_here(F.col("offset")).alias("only_here"),

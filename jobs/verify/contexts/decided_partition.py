@@ -12,7 +12,7 @@ from jobs.model.markers import Markers
 from jobs.model.plain_epochs import PlainEpochs
 from jobs.model.set_back_clocks import once
 from jobs.model.transactions import all_runs
-from jobs.spark.joins import small
+from jobs.spark.joins import inner, small
 from jobs.verify.contexts.aborted_data import aborted_data
 from jobs.verify.contexts.context import Context
 from jobs.verify.contexts.decided.anchors import (
@@ -226,8 +226,7 @@ def _with_replicas(rows: DataFrame, placed: DataFrame, ends: DataFrame) -> DataF
     of_another = (F.least("incarnation", "of_end") > 0) & (F.col("incarnation") != F.col("of_end"))
     there = placed.withColumnRenamed("marker_commit", "commit")
     behind = (
-        there.drop("partition_index")
-        .join(small(ends), on="listed", how="inner")
+        inner(there.drop("partition_index"), small(ends), on="listed")
         .filter((F.col("marker_offset") >= F.col("log_end_offset")) & ~of_another)
         .groupBy(*KEY)
         .agg(F.min("marker_timestamp").alias("behind_end_ms"))
@@ -319,9 +318,9 @@ def decided_partition_context(
     def enrich(selected: DataFrame) -> DataFrame:
         producers = given.keep(selected.select("producer_id").distinct())
         decided, markers, runs = _of_producers(given, producers)
-        placed = markers.join(small(_topics(partition_info)), on="partition_index", how="inner")
+        placed = inner(markers, small(_topics(partition_info)), on="partition_index")
         dated = with_first_once(copies, given.markers, tolerance, given.keep)
-        of_copies = selected.join(small(dated), on="partition_index", how="inner")
+        of_copies = inner(selected, small(dated), on="partition_index")
         decided_rows = with_decision(of_copies, decided, known_ends, given.owners)
         with_log = _with_coordinators(decided_rows, partition_info)
         with_history = _with_lost_owners(with_log, given.log, partition_info)

@@ -3,7 +3,7 @@
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from jobs.spark.joins import small
+from jobs.spark.joins import inner, small
 from jobs.verify.contexts.context import Context, with_paths
 from udfs.arrow.frames import ZERO_BYTES
 from udfs.wire.text.text_batches import TEXT_CUT
@@ -33,10 +33,10 @@ def frame_context(
     of the log.
     `found_value`: control type of a control batch, largest record timestamp (ms) of another.
     """
-    rows = (
-        _faulty_batches(frames)
-        .unionByName(_damage(failures), allowMissingColumns=True)
-        .join(small(partition_info), on="partition_index", how="inner")
+    rows = inner(
+        _faulty_batches(frames).unionByName(_damage(failures), allowMissingColumns=True),
+        small(partition_info),
+        on="partition_index",
     )
     named = files.select("file_index", "base_offset", "next_base_offset", "size_bytes")
 

@@ -3,7 +3,7 @@
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from jobs.spark.joins import small
+from jobs.spark.joins import inner, small
 from jobs.verify.contexts.context import Context, with_paths
 from jobs.verify.contexts.partition_count import known_count
 from schemas.topics import OFFSETS_TOPIC
@@ -77,11 +77,12 @@ def group_record_context(
     needed = partition_info.select(
         "partition_index", "topic", "partition", "broker", "replicated_below"
     )
-    rows = (
+    rows = inner(
         faults.groupBy("partition_index", "fault", "group", own.alias("own"))
         .agg(F.min(place).alias("first"))
-        .select("partition_index", "fault", "group", "first.*")
-        .join(small(needed), on="partition_index", how="inner")
+        .select("partition_index", "fault", "group", "first.*"),
+        small(needed),
+        on="partition_index",
     )
 
     def enrich(selected: DataFrame) -> DataFrame:

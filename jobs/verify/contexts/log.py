@@ -3,7 +3,7 @@
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from jobs.spark.joins import small
+from jobs.spark.joins import inner, small
 from jobs.verify.contexts.context import Context, with_paths
 from udfs.wire.batches import batch_layout as layout
 from udfs.wire.batches.batch_layout import MAX_OFFSET_SPAN
@@ -24,7 +24,7 @@ def offset_discontinuity_context(
     missing ones; those of an overlap are the base offset of the later batch and the last offset
     before it.
     """
-    rows = discontinuities.join(small(partition_info), on="partition_index", how="inner")
+    rows = inner(discontinuities, small(partition_info), on="partition_index")
     is_gap = F.col("discontinuity").isin("gap", "segment_missing")
     # The batch before ends where this one begins; in another file only its header is shown.
     next_to_each_other = (F.col("file_index") == F.col("previous_file_index")) & (
@@ -62,11 +62,12 @@ def segment_context(splits: DataFrame, partition_info: DataFrame, files: DataFra
     """
     low = F.struct("lowest_offset", "lowest_position", "first_length")
     high = F.struct("last_offset", "highest_position", "final_length")
-    rows = (
+    rows = inner(
         splits.filter(F.col("batches") > 0)
         .groupBy("partition_index", "file_index", "base_offset", "next_base_offset")
-        .agg(F.min(low).alias("low"), F.max(high).alias("high"))
-        .join(small(partition_info), on="partition_index", how="inner")
+        .agg(F.min(low).alias("low"), F.max(high).alias("high")),
+        small(partition_info),
+        on="partition_index",
     )
 
     def regular():  # type: ignore[no-untyped-def]

@@ -3,7 +3,7 @@
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from jobs.spark.joins import small
+from jobs.spark.joins import inner, small
 from jobs.verify.conditions.missing import missing_between
 from jobs.verify.contexts.context import Context, with_paths
 
@@ -17,7 +17,7 @@ def offset_commit_context(late: DataFrame, partition_info: DataFrame, files: Dat
     needed = partition_info.select(
         "partition_index", "topic", "partition", "broker", "replicated_below", "missing"
     )
-    rows = late.join(small(needed), on="partition_index", how="inner")
+    rows = inner(late, small(needed), on="partition_index")
 
     def enrich(selected: DataFrame) -> DataFrame:
         named = with_paths(

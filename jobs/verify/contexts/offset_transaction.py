@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 from jobs.model.owners import with_coordinator
 from jobs.model.set_back_clocks import once
 from jobs.model.transactions import CLOSED_COLUMNS, all_transactions
-from jobs.spark.joins import small
+from jobs.spark.joins import inner, small
 from jobs.verify.conditions.copies import covers_by_clocks, one_instant
 from jobs.verify.conditions.missing import (
     LOST_OFFSETS,
@@ -67,7 +67,7 @@ def _ended(transactions: DataFrame, kinds: DataFrame, commit: bool) -> DataFrame
         .withColumn("producer_epoch", epoch)
         .filter(may_end(F.col("marker_epoch"), F.col("producer_epoch")))
     )
-    placed = decided.join(small(kinds), on="partition_index", how="inner")
+    placed = inner(decided, small(kinds), on="partition_index")
     return placed.filter(
         (F.col("of_offsets") | ~F.col("coordinator_topic")) & ~end_may_be_another()
     )
@@ -129,14 +129,16 @@ def _contradictions(
         .filter(F.col("aborted").isNotNull())
         .select("producer_id", "producer_epoch", "of_offsets", "aborted", "aborted_first", "aborts")
     )
-    pairs = first_aborted.join(
+    pairs = inner(
+        first_aborted,
         committed.select(
-            "producer_id", "producer_epoch", (~F.col("of_offsets")).alias("of_offsets"),
+            "producer_id",
+            "producer_epoch",
+            (~F.col("of_offsets")).alias("of_offsets"),
             whole.alias("committed"),
         ),
         on=["producer_id", "producer_epoch", "of_offsets"],
-        how="inner",
-    )  # fmt: skip
+    )
     offsets = F.when(F.col("of_offsets"), F.col("aborted")).otherwise(F.col("committed"))
     output = F.when(F.col("of_offsets"), F.col("committed")).otherwise(F.col("aborted"))
     # Offset commits have their coordinator's moment, and come before the decision.
@@ -192,9 +194,11 @@ def offset_transaction_context(
         "set_backs", *LOST_OFFSETS,
     )  # fmt: skip
     transactions = (
-        all_transactions(given.transactions, given.regular)
-        .select(*CLOSED_COLUMNS, "outcome")
-        .join(small(known), on="partition_index", how="inner")
+        inner(
+            all_transactions(given.transactions, given.regular).select(*CLOSED_COLUMNS, "outcome"),
+            small(known),
+            on="partition_index",
+        )
         # The group's coordinator stamps what it writes.
         .withColumn("appended_by_ms", once(F.col("last_timestamp"), F.lit(ages.clock_tolerance)))
     )

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from jobs.model.coordinator_log import CoordinatorLog
 from jobs.model.lost_records import lost_up_to
 from jobs.model.set_back_clocks import came_twice
-from jobs.spark.joins import small
+from jobs.spark.joins import inner, small
 from jobs.verify.contexts.append_bound import broker_moments
 from jobs.verify.contexts.decided.window import nearest_markers
 from schemas.topics import TXN_LOG_TOPIC
@@ -151,8 +151,7 @@ def moments(opened: DataFrame, states: DataFrame, tolerance: int) -> DataFrame:
         F.min("first_offset").alias("from_offset"), F.first("set_backs").alias("set_backs")
     )
     behind = (
-        broker_moments(states)
-        .join(small(began), on="partition_index", how="inner")
+        inner(broker_moments(states), small(began), on="partition_index")
         .filter(F.col("moment_offset") > F.col("from_offset"))
         .filter(~came_twice(F.col("moment_ms"), F.lit(tolerance)))
         .select("partition_index", F.col("moment_offset").alias("at_offset"), "moment_ms")
@@ -216,17 +215,20 @@ def gone_on(
     )
     twice = came_twice(F.col("at_ms"), apart)
     asked = (
-        opened.filter(F.size("holes") > 0)
-        .select(*OF_TRANSACTION, "highest_epoch", "last_offset", "set_backs")
-        .join(small(records), on="producer_id", how="inner")
+        inner(
+            opened.filter(F.size("holes") > 0).select(
+                *OF_TRANSACTION, "highest_epoch", "last_offset", "set_backs"
+            ),
+            small(records),
+            on="producer_id",
+        )
         .filter((F.col("producer_epoch") > F.col("highest_epoch")) & F.col("at_ms").isNotNull())
         .filter(~twice)
         .select(*OF_TRANSACTION, "last_offset", F.lit(False).alias("behind"), "at_ms", "set_backs")
     )
     stable = partition_info.select("partition_index", "replicated_below")
     kept = (
-        broker_moments(states)
-        .join(small(stable), on="partition_index", how="inner")
+        inner(broker_moments(states), small(stable), on="partition_index")
         .filter(is_replicated(F.col("moment_offset"), F.col("replicated_below")))
         .select(
             "partition_index",
@@ -236,7 +238,7 @@ def gone_on(
     )
     found = nearest_markers(asked, kept, OF_TRANSACTION, apart)
     return (
-        asked.join(small(found), on=OF_TRANSACTION, how="inner")
+        inner(asked, small(found), on=OF_TRANSACTION)
         .filter(F.col("before_marker") > F.col("last_offset"))
         .select(*OF_TRANSACTION, F.col("before_marker").alias("gone_on_at"))
     )

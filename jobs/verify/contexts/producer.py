@@ -3,7 +3,7 @@
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from jobs.spark.joins import small
+from jobs.spark.joins import inner, small
 from jobs.verify.contexts.context import Context, with_paths
 from udfs.rules.logic import surely
 
@@ -25,9 +25,7 @@ def _uses(states: DataFrame, txn_log_records: DataFrame, partition_info: DataFra
         *OF_CLUSTER,
     )  # fmt: skip
     client = small(about.filter(~F.col("coordinator_topic")))
-    written = states.filter(~F.col("initial")).join(
-        client, on="partition_index", how="inner"
-    ).select(
+    written = inner(states.filter(~F.col("initial")), client, on="partition_index").select(
         "producer_id",
         "has_data",
         "transactional",
@@ -44,14 +42,11 @@ def _uses(states: DataFrame, txn_log_records: DataFrame, partition_info: DataFra
     )  # fmt: skip
     data = written.withColumn("place", F.when(F.col("has_data"), F.struct(PLACE)))
     owner = F.struct("timestamp", "file_index", "position", "length", "transactional_id")
-    named = (
-        txn_log_records.filter(F.col("error").isNull() & (F.col("producer_id") >= 0))
-        .join(small(about), on="partition_index", how="inner")
-        .select(
-            "producer_id", owner.alias("owner"), F.col("offset").alias("first_offset"),
-            "topic", "partition", "broker", "file_index", "position", "length", "producer_epoch",
-            F.col("timestamp").alias("used_at_ms"), *OF_CLUSTER,
-        )
+    told = txn_log_records.filter(F.col("error").isNull() & (F.col("producer_id") >= 0))
+    named = inner(told, small(about), on="partition_index").select(
+        "producer_id", owner.alias("owner"), F.col("offset").alias("first_offset"),
+        "topic", "partition", "broker", "file_index", "position", "length", "producer_epoch",
+        F.col("timestamp").alias("used_at_ms"), *OF_CLUSTER,
     )  # fmt: skip
     both = data.unionByName(named, allowMissingColumns=True)
     unknown = F.col("producer_id") >= F.col("unallocated_from")

@@ -7,7 +7,7 @@ decoder made of them.
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.spark.joins import small
+from jobs.spark.joins import inner, small
 from schemas.dump_partition import CLEANED, CLEANING_UNKNOWN
 from schemas.topics import TXN_LOG_TOPIC
 from udfs.rules.logic import surely
@@ -69,11 +69,14 @@ def replica_pairs(copies: DataFrame, sets: DataFrame) -> DataFrame:
     same_topic = F.col("one.topic_id") == F.col("other.topic_id")
     comparable = F.coalesce(same_topic, ~surely(recreated))
     return (
-        one.join(other, on="replica_set", how="inner")
-        .filter(F.col("one.partition_index") < F.col("other.partition_index"))
-        .filter(~F.col("one.broker").eqNullSafe(F.col("other.broker")))
-        .filter(F.col("one.has_files") & F.col("other.has_files"))
-        .join(sets.filter(F.col("topic") != TXN_LOG_TOPIC), on="replica_set", how="inner")
+        inner(
+            inner(one, other, on="replica_set")
+            .filter(F.col("one.partition_index") < F.col("other.partition_index"))
+            .filter(~F.col("one.broker").eqNullSafe(F.col("other.broker")))
+            .filter(F.col("one.has_files") & F.col("other.has_files")),
+            sets.filter(F.col("topic") != TXN_LOG_TOPIC),
+            on="replica_set",
+        )
         .filter(comparable)
         .select("replica_set", "one", "other")
     )
@@ -101,26 +104,25 @@ def _uneven_blocks(blocks: DataFrame, copies: DataFrame, sets: DataFrame) -> Dat
     """
     of_set = copies.select("partition_index", "replica_set")
     piece = F.struct("file_index", "first_position", "end_position")
-    by_copy = (
-        blocks.groupBy("partition_index", "first_offset", "end_offset")
-        .agg(
+    by_copy = inner(
+        blocks.groupBy("partition_index", "first_offset", "end_offset").agg(
             F.bit_xor("digest").alias("digest"),
             F.sum("batches").alias("batches"),
             F.array_sort(F.collect_list(piece)).alias("pieces"),
-        )
-        .join(small(of_set), on="partition_index", how="inner")
+        ),
+        small(of_set),
+        on="partition_index",
     )
     content = F.struct("digest", "batches")
     present = F.struct("partition_index", "digest", "batches", "pieces")
-    return (
-        by_copy.groupBy("replica_set", "first_offset", "end_offset")
-        .agg(
+    return inner(
+        by_copy.groupBy("replica_set", "first_offset", "end_offset").agg(
             F.collect_list(present).alias("present"),
             (F.min(content) == F.max(content)).alias("same"),
-        )
-        .join(small(sets.select("replica_set", "copies")), on="replica_set", how="inner")
-        .filter(~F.col("same") | (F.size("present") < F.col("copies")))
-    )
+        ),
+        small(sets.select("replica_set", "copies")),
+        on="replica_set",
+    ).filter(~F.col("same") | (F.size("present") < F.col("copies")))
 
 
 def _of(index: str) -> Column:
@@ -140,8 +142,7 @@ def suspicious_blocks(blocks: DataFrame, copies: DataFrame, sets: DataFrame) -> 
     differ = ~one["digest"].eqNullSafe(other["digest"])
     differ |= ~one["batches"].eqNullSafe(other["batches"])
     beside = (
-        _uneven_blocks(blocks, copies, sets)
-        .join(small(_ranges(copies, sets)), on="replica_set", how="inner")
+        inner(_uneven_blocks(blocks, copies, sets), small(_ranges(copies, sets)), on="replica_set")
         .filter((F.col("end_offset") > F.col("from")) & (F.col("first_offset") < F.col("below")))
         .withColumn("one", _of("one_index"))
         .withColumn("other", _of("other_index"))

@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.spark.joins import small
+from jobs.spark.joins import inner, small
 from jobs.verify.contexts.replica_blocks import replica_pairs
 from udfs.arrow.retained_differences import (
     BUCKET,
@@ -55,14 +55,13 @@ def _buckets(retained_records: DataFrame, copies: DataFrame, sets: DataFrame) ->
     )
     of_set = copies.select("partition_index", "replica_set")
     cell = F.struct("partition_index", "file_index", "retained_records")
-    return (
-        retained_records.filter(F.col("compared") != UNREAD)
-        .join(small(of_set), on="partition_index", how="inner")
+    read = retained_records.filter(F.col("compared") != UNREAD)
+    cells = (
+        inner(read, small(of_set), on="partition_index")
         .groupBy("replica_set", "compared", "bucket")
         .agg(F.collect_list(cell).alias("cells"))
-        .join(small(pairs), on="replica_set", how="inner")
-        .select(*BUCKET.names)
-    )  # fmt: skip
+    )
+    return inner(cells, small(pairs), on="replica_set").select(*BUCKET.names)
 
 
 def contradictions(

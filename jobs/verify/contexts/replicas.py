@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from jobs.spark.joins import small
+from jobs.spark.joins import inner, small
 from jobs.verify.contexts.context import Context, with_paths
 from jobs.verify.contexts.replica_blocks import (
     replica_copies,
@@ -95,7 +95,7 @@ def _beside_copies(differences: DataFrame, copies: DataFrame) -> DataFrame:
         known = copies.select(
             F.col("partition_index").alias(index), F.struct(copies.columns).alias(name)
         )
-        differences = differences.join(small(known), on=index, how="inner")
+        differences = inner(differences, small(known), on=index)
     return differences
 
 
@@ -226,23 +226,26 @@ def _recreated(selected: DataFrame, files: DataFrame) -> DataFrame:
     """One row a partition whose copies belong to different topics of one name."""
     sizes = files.select("file_index", F.col("size_bytes").alias("byte_length"))
     other_sizes = sizes.toDF("other_file_index", "other_length")
-    return (
-        selected.filter(F.col("one_id.topic_id") != F.col("other_id.topic_id"))
-        .select(
-            F.lit(TOPIC_ID).alias("difference"),
-            "topic",
-            "partition",
-            F.col("one_id.broker").alias("broker"),
-            F.col("other_id.broker").alias("other_broker"),
-            F.col("one_id.metadata_file").alias("file_index"),
-            F.col("other_id.metadata_file").alias("other_file_index"),
-            F.lit(0).alias("byte_position"),
-            F.lit(0).alias("other_position"),
-            F.col("one_id.topic_id").alias("one_text"),
-            F.col("other_id.topic_id").alias("other_text"),
-        )
-        .join(sizes, on="file_index", how="inner")
-        .join(other_sizes, on="other_file_index", how="inner")
+    return inner(
+        inner(
+            selected.filter(F.col("one_id.topic_id") != F.col("other_id.topic_id")).select(
+                F.lit(TOPIC_ID).alias("difference"),
+                "topic",
+                "partition",
+                F.col("one_id.broker").alias("broker"),
+                F.col("other_id.broker").alias("other_broker"),
+                F.col("one_id.metadata_file").alias("file_index"),
+                F.col("other_id.metadata_file").alias("other_file_index"),
+                F.lit(0).alias("byte_position"),
+                F.lit(0).alias("other_position"),
+                F.col("one_id.topic_id").alias("one_text"),
+                F.col("other_id.topic_id").alias("other_text"),
+            ),
+            sizes,
+            on="file_index",
+        ),
+        other_sizes,
+        on="other_file_index",
     )
 
 

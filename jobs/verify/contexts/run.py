@@ -3,7 +3,7 @@
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.spark.joins import small
+from jobs.spark.joins import inner, small
 from jobs.verify.conditions.began_anew import may_begin_anew
 from jobs.verify.conditions.missing import (
     between_counts,
@@ -204,8 +204,8 @@ def run_context(
     # A run that follows folded transactions was found regular with them (point 6 of the folding
     # contract, udfs/wire/batches/fold.py).
     judged = F.col("has_data") & ~F.col("follows") & ~F.col("initial")
-    rows = states.filter(judged).join(
-        small(partition_info.select(*OF_COPY)), on="partition_index", how="inner"
+    rows = inner(
+        states.filter(judged), small(partition_info.select(*OF_COPY)), on="partition_index"
     )
     paused = surely(
         at_least_later(F.col("state_timestamp"), F.col("first_timestamp"), expiration_ms)

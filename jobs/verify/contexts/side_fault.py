@@ -3,7 +3,7 @@
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from jobs.spark.joins import small
+from jobs.spark.joins import inner, small
 from jobs.verify.conditions.settled import unsettled_index
 from jobs.verify.contexts.context import Context, with_paths
 from jobs.verify.verdict import VERSION_DEPENDENT, Excuse, suspect
@@ -50,13 +50,13 @@ def side_fault_context(
     the next segment, null for the newest and for files of a whole partition.
     """
     first = F.min(F.struct("log_offset", "log_timestamp", "position", "length", "file_index"))
-    rows = (
+    rows = inner(
         faults.groupBy(*ENTRY)
         .agg(first.alias("first"), F.sum("batches").alias("batches"))
-        .select(*ENTRY, "batches", "first.*")
-        .join(small(partition_info.drop("batches")), on="partition_index", how="inner")
-        .filter((F.col("fault") != LOG_BEGINS_LATER) | _lacks_its_head())
-    )
+        .select(*ENTRY, "batches", "first.*"),
+        small(partition_info.drop("batches")),
+        on="partition_index",
+    ).filter((F.col("fault") != LOG_BEGINS_LATER) | _lacks_its_head())
 
     sizes = files.select(
         F.col("file_index").alias("side_file_index"),

@@ -8,7 +8,7 @@ segment of many splits and producers is a few rows, and only producers that diff
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.spark.joins import small
+from jobs.spark.joins import inner, small
 from jobs.spark.local import local_frame
 from jobs.verify.conditions.missing import gone_between, missing_between, unread_between
 from jobs.verify.contexts.context import Context, with_paths
@@ -58,11 +58,11 @@ def _ranges(states: DataFrame, partition_info: DataFrame) -> DataFrame:
         "emptied", "cleaner_traces", "thinned_below", "data_end_offset",
         "log_start_offset", "last_legacy_offset",
     )  # fmt: skip
-    placed = (
-        states.select("*", F.explode(F.filter(ranges, lambda one: one.isNotNull())).alias("range"))
-        .join(small(needed), on="partition_index", how="inner")
-        .filter(F.col("range.end") <= F.col("data_end_offset"))
-    )
+    placed = inner(
+        states.select("*", F.explode(F.filter(ranges, lambda one: one.isNotNull())).alias("range")),
+        small(needed),
+        on="partition_index",
+    ).filter(F.col("range.end") <= F.col("data_end_offset"))
     start, end = F.col("range.start"), F.col("range.end")
     judged = of_snapshot & (F.col("end_offset") == end)
     return placed.select(
@@ -99,7 +99,7 @@ def _differences(
 def _corrupt(faults: DataFrame, files: DataFrame) -> DataFrame:
     """Snapshots that cannot be used, with the columns of a difference that they have."""
     offsets = files.select("file_index", F.col("base_offset").alias("snapshot_offset"))
-    return faults.join(small(offsets), on="file_index", how="inner").select(
+    return inner(faults, small(offsets), on="file_index").select(
         "partition_index",
         "file_index",
         "snapshot_offset",
@@ -138,8 +138,10 @@ def snapshot_context(
         before = F.lag("snapshot_offset").over(order)
         known = partition_info.drop("batches", "records")
         named = with_paths(
-            selected.withColumn("reported_before", surely(before == F.col("start_offset"))).join(
-                small(known), on="partition_index", how="inner"
+            inner(
+                selected.withColumn("reported_before", surely(before == F.col("start_offset"))),
+                small(known),
+                on="partition_index",
             ),
             files,
             file="file_index",

@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.model.dump import DumpPartition
-from jobs.spark.joins import small
+from jobs.spark.joins import inner, small
 from jobs.spark.local import local_frame
 from jobs.verify.contexts.context import Context, with_paths
 from udfs.arrow.told_differences import STATES_OF_SPLIT, TOLD, TOLD_DIFFERENCE, compare_told
@@ -45,7 +45,7 @@ def told_context(
 
     def enrich(selected: DataFrame) -> DataFrame:
         known = partition_info.drop("batches", "records")
-        joined = selected.join(small(known), on="partition_index", how="inner")
+        joined = inner(selected, small(known), on="partition_index")
         return with_paths(joined, files, file="file_index").select(
             "*",
             F.col("begins").alias("offset_first"),

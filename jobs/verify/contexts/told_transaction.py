@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.model.told import TransactionTold
-from jobs.spark.joins import small
+from jobs.spark.joins import inner, small
 from jobs.spark.local import local_frame
 from jobs.verify.contexts.context import Context
 from schemas.columns import integer, long, string, table
@@ -57,8 +57,7 @@ def told_transaction_context(
         ).alias("record")
     )
     rows = (
-        newest.join(small(earlier), on="partition", how="inner")
-        .join(told, on="transactional_id", how="inner")
+        inner(inner(newest, small(earlier), on="partition"), told, on="transactional_id")
         .select(
             "transactional_id", "partition", *TOLD_TRANSACTION.names[1:], "earlier_end",
             "record.record_offset", "record.broker", "record.producer_id", "record.producer_epoch",

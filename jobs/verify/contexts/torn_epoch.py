@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.model.transactions import CLOSED_COLUMNS, all_transactions
-from jobs.spark.joins import small
+from jobs.spark.joins import inner, small
 from jobs.verify.conditions.copies import covers_by_clocks
 from jobs.verify.conditions.missing import LOST_OFFSETS, end_may_be_another
 from jobs.verify.contexts.context import Context, with_paths
@@ -98,8 +98,10 @@ def _in_client_topics(
     )
     raised = raised_by_one(F.col("marker_epoch"), F.col("producer_epoch"))
     ended = all_transactions(transactions, folded).select(*CLOSED_COLUMNS)
-    placed = ended.filter(F.col("first_offset").isNotNull() & raised).join(
-        small(places), on="partition_index", how="inner"
+    placed = inner(
+        ended.filter(F.col("first_offset").isNotNull() & raised),
+        small(places),
+        on="partition_index",
     )
     return placed.filter(~end_may_be_another()).drop(*LOST_OFFSETS)
 
@@ -111,7 +113,7 @@ def _torn(given: TornEpochs) -> DataFrame:
         commits = small(commits)
     elif given.few is aborts:
         aborts = small(aborts)
-    pairs = aborts.join(commits, on=OF_TRANSACTION, how="inner").filter(
+    pairs = inner(aborts, commits, on=OF_TRANSACTION).filter(
         F.col("place") != F.col("committed.place")
     )
     mine = [name for name in given.aborts.columns if name != "cluster"]
@@ -136,7 +138,7 @@ def torn_epoch_context(given: TornEpochs, partition_info: DataFrame, files: Data
 
     def enrich(selected: DataFrame) -> DataFrame:
         owner = given.owners.select("producer_id", "transactional_id")
-        placed = selected.join(small(known), on="partition_index", how="inner").join(
+        placed = inner(selected, small(known), on="partition_index").join(
             owner, on="producer_id", how="left"
         )
         named = with_paths(

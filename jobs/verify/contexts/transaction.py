@@ -9,7 +9,7 @@ from jobs.model.coordinator_log import CoordinatorLog
 from jobs.model.ending import runs_here
 from jobs.model.owners import with_coordinator
 from jobs.model.set_back_clocks import latest_reading
-from jobs.spark.joins import small
+from jobs.spark.joins import inner, small
 from jobs.spark.kept import KeptFrames
 from jobs.verify.conditions.missing import (
     between_counts,
@@ -274,7 +274,7 @@ def transaction_context(given: TransactionInputs, files: DataFrame, ages: Ages) 
         F.min(F.when(is_open, F.col("first_offset"))).alias("oldest_open"),
     )
     known = given.partition_info.drop("batches", "records")  # those of the whole partition
-    rows = transactions.join(small(known), on="partition_index", how="inner").join(
+    rows = inner(transactions, small(known), on="partition_index").join(
         small(oldest), on="partition_index", how="left"
     )
     tolerance = ages.clock_tolerance

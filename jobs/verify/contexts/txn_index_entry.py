@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from jobs.spark.joins import small
+from jobs.spark.joins import inner, small
 from jobs.verify.conditions.missing import lost_between, marker_lost, missing_between
 from jobs.verify.contexts.context import Context, with_paths
 from udfs.rules import aborted_list
@@ -17,7 +17,7 @@ def _entries(aborted_entries: DataFrame, files: DataFrame) -> DataFrame:
     names = files.filter(F.col("kind") == "txn_index").select(
         "file_index", F.col("base_offset").alias("segment_base")
     )
-    return aborted_entries.join(small(names), on="file_index", how="inner").select(
+    return inner(aborted_entries, small(names), on="file_index").select(
         F.col("partition_index").alias("entry_partition"),
         F.col("producer_id").alias("entry_producer"),
         F.col("last_offset").alias("entry_last"),
@@ -122,7 +122,7 @@ def txn_index_entry_context(
 
     def enrich(selected: DataFrame) -> DataFrame:
         known = (
-            selected.join(small(partition_info.drop("records")), on="partition_index", how="inner")
+            inner(selected, small(partition_info.drop("records")), on="partition_index")
             .join(small(_segments_of_markers(given.newest, files)), "marker_file_index", "left")
             .withColumn(
                 "segment_end",

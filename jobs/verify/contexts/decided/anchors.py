@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from jobs.model.markers import Markers
 from jobs.model.set_back_clocks import came_twice
-from jobs.spark.joins import small
+from jobs.spark.joins import inner, small
 from jobs.verify.conditions.copies import apart_ms, covers_by_clocks, one_instant
 from jobs.verify.contexts.decided.moments import covers_completion
 from udfs.rules import attribution
@@ -187,8 +187,11 @@ def with_first_once(
     asked = keep(copies.filter(twice).select("partition_index", "set_backs"))
     first = F.min(F.struct("marker_offset", "marker_timestamp")).alias("first_once")
     dated = (
-        markers.in_partitions(asked.select("partition_index"))
-        .join(small(asked), on="partition_index", how="inner")
+        inner(
+            markers.in_partitions(asked.select("partition_index")),
+            small(asked),
+            on="partition_index",
+        )
         .filter(~came_twice(F.col("marker_timestamp"), tolerance))
         .groupBy("partition_index")
         .agg(first)

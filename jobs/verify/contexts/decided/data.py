@@ -5,7 +5,7 @@ from pyspark.sql import functions as F
 
 from jobs.model.markers import Markers
 from jobs.model.set_back_clocks import came_twice
-from jobs.spark.joins import small
+from jobs.spark.joins import inner, small
 from jobs.verify.conditions.copies import apart_ms
 from jobs.verify.contexts.decided.matching import KEY, at_other_moments, lacks_markers
 from udfs.rules import attribution
@@ -162,7 +162,7 @@ def _earlier(wanted: DataFrame, markers: DataFrame, tolerance: Column) -> DataFr
         F.col("ended"),
     )
     return (
-        wanted.join(ended, on=["partition_index", "producer_id"], how="inner")
+        inner(wanted, ended, on=["partition_index", "producer_id"])
         .filter(F.col("ended_epoch") < F.col("marker_epoch"))
         .filter(older & ~came_twice(F.col("marker_timestamp"), tolerance))
         .groupBy(*KEY)
@@ -190,7 +190,7 @@ def _later(wanted: DataFrame, states: DataFrame) -> DataFrame:
     marker_later = F.col("run_epoch") > F.col("marker_epoch")
     first = F.when(data_later, F.col("data")).when(marker_later, F.col("marker"))
     return (
-        wanted.join(epochs, on=["partition_index", "producer_id"], how="inner")
+        inner(wanted, epochs, on=["partition_index", "producer_id"])
         .groupBy(*KEY)
         .agg(F.min(first).alias("later_run"))
     )

@@ -4,6 +4,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.model.set_back_clocks import came_twice, came_twice_within, earliest, latest
+from jobs.spark.joins import inner
 from jobs.verify.contexts.decided.matching import (
     in_effect,
     listed_decisions,
@@ -154,7 +155,7 @@ def _marker_events(keys: DataFrame, markers: DataFrame, tolerance: Column) -> Da
     twice = came_twice(marked, tolerance)
     in_front = attribution.surely_before(marked, begun, F.col("apart_ms")) & ~twice
     in_front &= ~came_twice(begun, tolerance)
-    return markers.join(keys, on=OF_EPOCH, how="inner").select(
+    return inner(markers, keys, on=OF_EPOCH).select(
         *OF_EPOCH,
         F.col("marker_commit").alias("commit"),
         F.col("marker_offset").alias("at"),

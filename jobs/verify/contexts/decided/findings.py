@@ -3,6 +3,7 @@
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from jobs.spark.joins import inner
 from jobs.verify.contexts.decided.epochs import with_other_outcome
 from jobs.verify.contexts.decided.judged import lacks_batches
 from jobs.verify.contexts.decided.matching import KEY, has_too_many, may_have_epoch_of_data
@@ -169,8 +170,7 @@ def _with_chosen_markers(rows: DataFrame, markers: DataFrame) -> DataFrame:
     early = F.col("marker_timestamp") == F.col("earliest_marker")
     misfit = (F.col("coordinator_epoch") == F.col("misfit_epoch")) & ~(F.col("single") & own)
     found = (
-        markers.withColumnRenamed("marker_commit", "commit")
-        .join(keys, on=KEY, how="inner")
+        inner(markers.withColumnRenamed("marker_commit", "commit"), keys, on=KEY)
         .groupBy(*KEY)
         .agg(
             F.min(F.when(early, marker)).alias("early"),

@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from jobs.model.plain_epochs import PlainEpochs
 from jobs.model.set_back_clocks import came_twice
-from jobs.spark.joins import small
+from jobs.spark.joins import inner, small
 from jobs.verify.conditions.copies import apart_ms
 from udfs.rules import attribution
 from udfs.rules.logic import surely
@@ -53,7 +53,7 @@ def completed(
     of_copy = copies.select("partition_index", "alone_in_cluster", "set_backs")
 
     def alone(some: DataFrame) -> DataFrame:
-        placed = some.join(small(of_copy), on="partition_index", how="inner")
+        placed = inner(some, small(of_copy), on="partition_index")
         return _completed_alone(placed, tolerance, apart_ms(tolerance))
 
     if plain is None:
@@ -61,7 +61,7 @@ def completed(
     # Where a moment may be two, which of the plain ones is the first is for the rows to say.
     if not copies.filter(F.size("set_backs") > 0).isEmpty():
         return alone(every_row())
-    firsts = plain.first_ended.join(small(of_copy), on="partition_index", how="inner")
+    firsts = inner(plain.first_ended, small(of_copy), on="partition_index")
     of_clocks = firsts.filter(F.col("one_clock") == surely(F.col("alone_in_cluster")))
     return alone(rows).unionByName(
         of_clocks.select("partition_index", "coordinator_index", "complete_offset", "marker_offset")

@@ -4,7 +4,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.model.state_names import named
-from jobs.spark.joins import small
+from jobs.spark.joins import inner, small
 from jobs.verify.contexts.decided.places import place_number
 from schemas.coordinator_states import COMPLETE_COMMIT, COMPLETED, STATE_NAMES
 from udfs.rules import attribution
@@ -118,39 +118,35 @@ def _prepared(decided: DataFrame, partition_info: DataFrame) -> DataFrame:
         "partition_index", F.concat_ws("-", "topic", "partition").alias("listed")
     )
     completed = F.col("complete_offset").isNotNull()
-    return (
-        listed_decisions(decided.filter(in_effect()))
-        .join(small(listed), on="listed", how="inner")
-        .select(
-            *KEY,
-            F.lit(1).cast("long").alias("prepares"),
-            completed.cast("long").alias("completes"),
-            place_number("record_file_index", "record_position").alias("record_place"),
-            F.col("prepare_offset").alias("newest_prepare"),
-            F.when(completed, F.col("prepare_offset")).alias("newest_completed"),
-            F.col("coordinator_index").alias("prepared_index"),
-            "complete_offset",
-            "complete_timestamp",
-            F.col("prepare_timestamp").alias("earliest_prepare"),
-            F.col("prepare_timestamp").alias("latest_prepare"),
-            # As a double: sums of whatever stands in a file do not overflow.
-            F.when(completed, F.col("prepare_timestamp")).cast("double").alias("prepares_ms"),
-            F.col("complete_timestamp").cast("double").alias("completes_ms"),
-            F.when(completed, F.col("prepare_timestamp")).alias("completed_prepare"),
-            F.when(completed, F.col("start_ms")).alias("completed_start"),
-            F.col("leader_epoch").alias("lowest_leader_epoch"),
-            F.col("leader_epoch").alias("highest_leader_epoch"),
-            F.coalesce("complete_leader_epoch", F.lit(attribution.ANY_LEADER_EPOCH)).alias(
-                "latest_leader_epoch"
-            ),
-            F.col("shares_epoch").cast("int").alias("epoch_shared"),
-            (~F.col("transaction_version_2")).cast("int").alias("with_transaction_version_1"),
-            F.col("transaction_version_2").cast("int").alias("with_transaction_version_2"),
-            F.col("may_have_raised").cast("int").alias("with_untold_rise"),
-            F.col("pending").cast("int").alias("pending"),
-            F.col("went_on_at").isNotNull().cast("long").alias("unseen"),
-            F.col("told_by_another").cast("int").alias("told_elsewhere"),
-        )
+    return inner(listed_decisions(decided.filter(in_effect())), small(listed), on="listed").select(
+        *KEY,
+        F.lit(1).cast("long").alias("prepares"),
+        completed.cast("long").alias("completes"),
+        place_number("record_file_index", "record_position").alias("record_place"),
+        F.col("prepare_offset").alias("newest_prepare"),
+        F.when(completed, F.col("prepare_offset")).alias("newest_completed"),
+        F.col("coordinator_index").alias("prepared_index"),
+        "complete_offset",
+        "complete_timestamp",
+        F.col("prepare_timestamp").alias("earliest_prepare"),
+        F.col("prepare_timestamp").alias("latest_prepare"),
+        # As a double: sums of whatever stands in a file do not overflow.
+        F.when(completed, F.col("prepare_timestamp")).cast("double").alias("prepares_ms"),
+        F.col("complete_timestamp").cast("double").alias("completes_ms"),
+        F.when(completed, F.col("prepare_timestamp")).alias("completed_prepare"),
+        F.when(completed, F.col("start_ms")).alias("completed_start"),
+        F.col("leader_epoch").alias("lowest_leader_epoch"),
+        F.col("leader_epoch").alias("highest_leader_epoch"),
+        F.coalesce("complete_leader_epoch", F.lit(attribution.ANY_LEADER_EPOCH)).alias(
+            "latest_leader_epoch"
+        ),
+        F.col("shares_epoch").cast("int").alias("epoch_shared"),
+        (~F.col("transaction_version_2")).cast("int").alias("with_transaction_version_1"),
+        F.col("transaction_version_2").cast("int").alias("with_transaction_version_2"),
+        F.col("may_have_raised").cast("int").alias("with_untold_rise"),
+        F.col("pending").cast("int").alias("pending"),
+        F.col("went_on_at").isNotNull().cast("long").alias("unseen"),
+        F.col("told_by_another").cast("int").alias("told_elsewhere"),
     )
 
 
@@ -218,7 +214,7 @@ def _marked(markers: DataFrame, known: DataFrame) -> DataFrame:
         known: Column = surely(contradicted)
         return known.cast("int")
 
-    return markers.join(above, on="producer_id", how="inner").select(
+    return inner(markers, above, on="producer_id").select(
         "partition_index",
         "producer_id",
         "marker_epoch",

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 from jobs.model.markers import Markers
 from jobs.model.set_back_clocks import came_twice, came_twice_within, earliest, latest
-from jobs.spark.joins import small
+from jobs.spark.joins import inner, small
 from jobs.spark.kept import is_known_empty
 from jobs.verify.contexts.decided.matching import KEY
 from jobs.verify.contexts.decided.moments import kept_apart, misleading, sure_moments
@@ -92,7 +92,7 @@ def nearest_markers(
     """
     partitions = asked.groupBy("partition_index").agg(F.first("set_backs").alias("set_backs"))
     there = (
-        markers.join(small(partitions), on="partition_index", how="inner")
+        inner(markers, small(partitions), on="partition_index")
         .filter(~came_twice(F.col("marker_timestamp"), tolerance))
         .select(
             "partition_index",
