@@ -5,7 +5,6 @@ from collections.abc import Callable
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from jobs.model.set_back_clocks import came_twice
 from jobs.verify.conditions.missing import marker_missing_between, missing_behind
 from jobs.verify.verdict import (
     CLEANED_RANGE,
@@ -20,7 +19,7 @@ from jobs.verify.verdict import (
     inconclusive,
 )
 from schemas.dump_partition import CLEANED, CLEANING_UNKNOWN
-from udfs.rules.clock import clocks_apart, covers
+from udfs.rules.clock import clocks_apart
 from udfs.rules.extent import MAX_OFFSET
 from udfs.rules.logic import surely
 
@@ -38,13 +37,6 @@ def apart_ms(tolerance: Column, one_broker: str = "alone_in_cluster") -> Column:
     """
     apart: Column = clocks_apart(surely(F.col(one_broker)), tolerance)
     return apart
-
-
-def covers_by_clocks(up_to_ms: Column, moment: Column, tolerance: Column) -> Column:
-    """`jobs.model.set_back_clocks.covers_once`; the logs of one broker have one clock."""
-    apart = apart_ms(tolerance, "single_broker")
-    covered: Column = covers(up_to_ms, moment, apart) & ~came_twice(moment, tolerance)
-    return covered
 
 
 def judged_on_a_longer_copy() -> Excuse:

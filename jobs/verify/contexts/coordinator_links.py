@@ -205,7 +205,6 @@ def _markers_found(
             "producer_id",
             "producer_epoch",
             "timestamp",
-            "single_broker",
             (F.col("state") == PREPARE_COMMIT).alias("commit"),
             F.explode("partitions").alias("listed"),
         ),
@@ -284,13 +283,12 @@ def _led(
     One row a partition of the coordinator's log and one that is listed, with such a moment:
     partition, listed, led (struct at_ms, offset: the last marker that this coordinator sent and
     that is replicated, and before another such one its marker would have been sent again). A marker
-    of another coordinator tells that there was a leader, and nothing of a connection between the
-    two; a broker that is alone in its cluster is the coordinator of all. `marked`: partition,
-    single_broker, listed, listed_index and replicated_below of copies of the listed partitions;
-    `users`: partition and producer_id of what the coordinator's log names.
+    of another coordinator, on the same broker or not, tells that there was a leader, and nothing of
+    a connection between the two: the disk of one of them may be offline. `marked`: partition,
+    listed, listed_index and replicated_below of copies of the listed partitions; `users`: partition
+    and producer_id of what the coordinator's log names.
     """
-    of_copy = ("partition", "single_broker", "listed", "listed_index", "replicated_below")
-    copies = marked.select(*of_copy).distinct()
+    copies = marked.select("partition", "listed", "listed_index", "replicated_below").distinct()
     lying_in = copies.select(F.col("listed_index").alias("partition_index")).distinct()
     replicated = (
         inner(
@@ -301,9 +299,7 @@ def _led(
             on="listed_index",
         )
         .filter(is_replicated(F.col("marker_offset"), F.col("replicated_below")))
-        .join(users.withColumn("own", F.lit(True)), on=["partition", "producer_id"], how="left")
-        .filter(F.col("single_broker") | surely(F.col("own")))
-        .drop("single_broker", "own")
+        .join(users, on=["partition", "producer_id"], how="left_semi")
     )
     of_both = ("partition", "listed")
     last_ms = F.max("marker_timestamp").over(Window.partitionBy(*of_both))

@@ -4,7 +4,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.model.coordinator_log import CoordinatorLog
-from jobs.verify.conditions.copies import covers_by_clocks, one_instant
+from jobs.model.set_back_clocks import covers_once
+from jobs.verify.conditions.copies import one_instant
 from jobs.verify.contexts.decided.matching import in_effect, listed_decisions
 from udfs.rules import attribution
 from udfs.rules.logic import surely
@@ -48,7 +49,7 @@ def marker_decision_columns(clock_tolerance: int) -> list[Column]:
     of that epoch and outcome that lists the partition, under transaction.version 0 or 1.
     `clock_tolerance`: ms.
     """
-    covered = covers_by_clocks(
+    covered = covers_once(
         F.col("history_covers_ms"), F.col("marker_timestamp"), F.lit(clock_tolerance)
     )
     later = attribution.is_copied_later(

@@ -7,10 +7,10 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.model.owners import with_coordinator
-from jobs.model.set_back_clocks import once
+from jobs.model.set_back_clocks import covers_once, once
 from jobs.model.transactions import CLOSED_COLUMNS, all_transactions
 from jobs.spark.joins import inner, small
-from jobs.verify.conditions.copies import covers_by_clocks, one_instant
+from jobs.verify.conditions.copies import one_instant
 from jobs.verify.conditions.missing import (
     LOST_OFFSETS,
     data_lost_between,
@@ -262,7 +262,7 @@ def _enriched(
     covered = (
         F.col("history.moved_on")
         | one_instant("history.coordinator_clean_shutdown")
-        | covers_by_clocks(up_to_ms, moment, F.lit(ages.clock_tolerance))
+        | covers_once(up_to_ms, moment, F.lit(ages.clock_tolerance))
     )
     now = F.lit(ages.now).cast("long")
     behind_marker_before = F.col("marker_offset") - 1

@@ -11,7 +11,7 @@ from jobs.model.ending import runs_here
 from jobs.model.found import AFTER_THE_END, ALL_ABORTED
 from jobs.model.set_back_clocks import came_twice, covers_once, once
 from jobs.model.state_names import named
-from jobs.verify.conditions.copies import apart_ms, covers_by_clocks, one_instant
+from jobs.verify.conditions.copies import apart_ms, one_instant
 from jobs.verify.conditions.missing import missing_behind
 from schemas.coordinator_states import (
     COMPLETE_COMMIT,
@@ -133,13 +133,13 @@ def coordinator_columns(
     (how long before the end of the copy of that log the transaction should have been aborted,
     negative if it need not; at least so long where a text does not print its start).
     """
-    partition_covers = covers_by_clocks(
+    partition_covers = covers_once(
         F.col("complete_up_to_ms"),
         F.col("coordinator.record_timestamp"),
         F.lit(clock_tolerance),
     )
     coordinator_covers = covers(
-        F.col("coordinator.complete_up_to_ms"), F.col("appended_by_ms"), _apart(clock_tolerance)
+        F.col("coordinator.complete_up_to_ms"), F.col("appended_by_ms"), clock_tolerance
     )
     one_moment = is_one_moment(
         F.col("alone_in_cluster"),
@@ -193,8 +193,7 @@ def logs_later(clock_tolerance: int) -> Column:
     out. `limit_ms`: the longest timeout, with some slack.
     """
     one_moment = F.col("alone_in_cluster") & F.col("clean_shutdown") & F.col("logs_stopped")
-    apart = _apart(clock_tolerance)
-    named = covers(F.col("logs_until_ms"), F.col("appended_by_ms"), apart)
+    named = covers(F.col("logs_until_ms"), F.col("appended_by_ms"), clock_tolerance)
     overdue_here = outlived(F.col("complete_up_to_ms"), F.col("appended_by_ms"), F.col("limit_ms"))
     later: Column = surely(one_moment | (named & overdue_here))
     return later
@@ -212,44 +211,44 @@ def _began_behind(clock_tolerance: int) -> Column:
     began: Column = (
         _running()
         & F.col("coordinator.replicated")
-        & surely_before(lay_there, started, _apart(clock_tolerance))
+        & surely_before(lay_there, started, tolerance)
         & ~came_twice(started, tolerance)
     )
     return surely(began)
 
 
-def _reaches_behind(moment: Column, apart: Column) -> Column:
+def _reaches_behind(moment: Column, clock_tolerance: int) -> Column:
     """Whether the copy has what the coordinator wrote into the partition up to a moment of its log.
 
-    `moment`: ms, at which all of it was written. `apart`: how far their clocks may be apart, ms.
+    `moment`: ms, at which all of it was written.
     """
     stopped = one_instant("coordinator.clean_shutdown") & (moment < F.lit(BEYOND_CLOCKS_MS))
-    return surely(covers_once(F.col("complete_up_to_ms"), moment, apart)) | surely(stopped)
+    covered = covers_once(F.col("complete_up_to_ms"), moment, F.lit(clock_tolerance))
+    return surely(covered) | surely(stopped)
 
 
-def _newest_ended_here(apart: Column) -> Column:
+def _newest_ended_here(clock_tolerance: int) -> Column:
     """Whether the copy reaches behind the end of the newest decision that lists the partition.
 
     Its marker is in the copy then, and so in front of what lies open.
     """
-    return _reaches_behind(F.col("decided_until_ms"), apart)
+    return _reaches_behind(F.col("decided_until_ms"), clock_tolerance)
 
 
-def _listed_later(apart: Column) -> Column:
+def _listed_later(clock_tolerance: int) -> Column:
     """Whether the marker before the data is older than the newest decision here, or may be.
 
     It may be earlier than its Prepare record, by another clock or by one that was adjusted. So by
-    up to `apart`, ms, it is the marker of that decision, if this has none behind the end of the
-    copy.
+    up to `_apart` it is the marker of that decision, if this has none behind the end of the copy.
     """
     decided, marked = F.col("decided_ms"), F.col("opening_marker.timestamp")
-    later = surely_before(marked, decided, apart)
-    may_follow = (decided > marked) & ~_newest_ended_here(apart)
+    later = surely_before(marked, decided, _apart(clock_tolerance))
+    may_follow = (decided > marked) & ~_newest_ended_here(clock_tolerance)
     listed: Column = surely(later | may_follow)
     return listed
 
 
-def _one_clock(apart: Column, clock_tolerance: int) -> Column:
+def _one_clock(clock_tolerance: int) -> Column:
     """Whether timestamps of the marker before the data and of Prepare records tell their order.
 
     Of several decisions near the marker, another clock cannot show which is its own; and if the
@@ -261,17 +260,17 @@ def _one_clock(apart: Column, clock_tolerance: int) -> Column:
     copy.
     """
     decided, marked = F.col("decided_ms"), F.col("opening_marker.timestamp")
-    earlier = F.col("decided_before_ms")
+    earlier, apart = F.col("decided_before_ms"), _apart(clock_tolerance)
     # One of a higher epoch is not in front: the data would be behind its epoch.
     in_its_epoch = F.col("opening_marker.epoch") == F.col("decided_epoch")
-    ended_here = _newest_ended_here(apart) & in_its_epoch
+    ended_here = _newest_ended_here(clock_tolerance) & in_its_epoch
     own = in_its_epoch & (F.col("opening_marker.commit") == F.col("decided_commit"))
     later = surely_before(decided, marked, apart)
     # If it is not that of the newest decision, it may be older than this.
     alone = ended_here & (earlier.isNull() | surely_before(earlier, marked, apart))
     alone &= own | later
     in_front = (own & later) | (ended_here & (decided <= marked))
-    none_left = decided.isNull() & (~_at_rest() | _last_has_its_marker(apart))
+    none_left = decided.isNull() & (~_at_rest() | _last_has_its_marker(clock_tolerance))
     of_one = F.col("single_broker") & (none_left | in_front)
     told: Column = surely(of_one) | surely(alone)
     told &= ~came_twice(marked, F.lit(clock_tolerance))
@@ -284,7 +283,7 @@ def _at_rest() -> Column:
     return surely(at_rest)
 
 
-def _last_has_its_marker(apart: Column) -> Column:
+def _last_has_its_marker(clock_tolerance: int) -> Column:
     """Whether the last transaction of the id, a completed one, has its marker in the copy.
 
     That is the one in front of the data, or the copy has all that was written up to the record.
@@ -293,10 +292,10 @@ def _last_has_its_marker(apart: Column) -> Column:
     own = (F.col("opening_marker.epoch") == F.col("coordinator.producer_epoch")) & (
         F.col("opening_marker.commit") == committed
     )
-    return surely(own) | _reaches_behind(F.col("coordinator.record_timestamp"), apart)
+    return surely(own) | _reaches_behind(F.col("coordinator.record_timestamp"), clock_tolerance)
 
 
-def _is_last_ended_here(apart: Column) -> Column:
+def _is_last_ended_here(clock_tolerance: int) -> Column:
     """Whether the transaction of the last record of the id ended before the data came.
 
     The record is a Complete record. Its last update is before the marker in front of the data; by
@@ -304,8 +303,9 @@ def _is_last_ended_here(apart: Column) -> Column:
     the record. By another clock it may be that of a later transaction.
     """
     marked, updated = F.col("opening_marker.timestamp"), F.col("coordinator.last_update_ms")
-    reached = _reaches_behind(F.col("coordinator.record_timestamp"), apart)
-    earlier = (updated <= F.try_subtract(marked, apart)) & _last_has_its_marker(apart)
+    reached = _reaches_behind(F.col("coordinator.record_timestamp"), clock_tolerance)
+    before = F.try_subtract(marked, _apart(clock_tolerance))
+    earlier = (updated <= before) & _last_has_its_marker(clock_tolerance)
     as_read = F.col("single_broker") & (updated <= marked) & reached
     return _at_rest() & (surely(earlier) | surely(as_read))
 
@@ -333,7 +333,9 @@ def late_write_columns(clock_tolerance: int) -> list[Column]:
     ended = F.coalesce(F.col("opening_marker_ended") == epoch, shared)
     apart = _apart(clock_tolerance)
     whole = F.try_subtract(marked, apart) >= F.col("coordinator.whole_since_ms")
-    in_time = covers(F.col("coordinator.complete_up_to_ms"), F.col("appended_by_ms"), apart)
+    in_time = covers(
+        F.col("coordinator.complete_up_to_ms"), F.col("appended_by_ms"), clock_tolerance
+    )
     fenced = _epoch_of_coordinator() > epoch
     # What is replicated in both copies is one record, and no later one is of another history.
     same_record = (
@@ -341,15 +343,15 @@ def late_write_columns(clock_tolerance: int) -> list[Column]:
         & F.col("epoch_copy.replicated")
         & F.col("coordinator.replicated")
     )
-    listing_known = surely(whole) | surely(_is_last_ended_here(apart))
+    listing_known = surely(whole) | surely(_is_last_ended_here(clock_tolerance))
     # That record is later than the data, and nothing of the id in front of it is missing.
     began_behind = _began_behind(clock_tolerance)
     registration_over = began_behind | surely(
         one_instant("coordinator.clean_shutdown") | in_time | fenced
     )
-    one_clock = _one_clock(apart, clock_tolerance)
+    one_clock = _one_clock(clock_tolerance)
     behind_own_marker = surely((F.col("outcome") == "open") & same_epoch & ended)
-    listed_later = _listed_later(apart)
+    listed_later = _listed_later(clock_tolerance)
     known = F.col("coordinator").isNotNull() & listing_known & registration_over & one_clock
     lost_in_front = missing_behind(F.col("opening_marker.offset")) & ~known
     behind_gap = lost_in_front | missing_behind(F.col("first_offset"))
@@ -373,8 +375,7 @@ def late_write_columns(clock_tolerance: int) -> list[Column]:
 def _epoch_copied_later(clock_tolerance: int) -> Column:
     """Whether the copy that tells all records of the epoch lacks none from before the data."""
     up_to = F.col("epoch_copy.coordinator_up_to_ms")
-    apart = _apart(clock_tolerance)
-    in_time = covers(up_to, F.col("appended_by_ms"), apart)
+    in_time = covers(up_to, F.col("appended_by_ms"), clock_tolerance)
     later: Column = surely(in_time) | surely(one_instant("epoch_copy.coordinator_clean_shutdown"))
     return later
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from jobs.model.set_back_clocks import covers_once
 from jobs.model.transactions import CLOSED_COLUMNS, all_transactions
 from jobs.spark.joins import inner, small
-from jobs.verify.conditions.copies import covers_by_clocks
 from jobs.verify.conditions.missing import LOST_OFFSETS, end_may_be_another
 from jobs.verify.contexts.context import Context, with_paths
 from udfs.rules.attribution import is_decision_known, raised_by_one
@@ -57,7 +57,7 @@ def undecided_aborts(
         F.col("marker_epoch"),
         F.col("known_above"),
         F.col("newest_epoch"),
-        covers_by_clocks(F.col("history_covers_ms"), F.col("marker_timestamp"), F.lit(tolerance)),
+        covers_once(F.col("history_covers_ms"), F.col("marker_timestamp"), F.lit(tolerance)),
     )
     undecided = aborted.join(known, on="producer_id", how="left").filter(~surely(decided))
     return undecided.drop(*names, "single_broker", "set_backs")

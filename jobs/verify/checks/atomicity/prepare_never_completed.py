@@ -15,15 +15,14 @@ others reach it. The finding is therefore a violation only if every listed parti
 below its high watermark, and this coordinator reached its leader afterwards: a marker more than 5
 minutes behind it shows that, and another one more than 5 minutes later, both of producers in the
 same partition of __transaction_state, and not of an operator (`kafka-transactions.sh abort`). And
-if that partition was still written to for that long after the last of them. A broker that is alone
-in its cluster coordinates all producers, so a marker of any counts there; without one the disk of
-the partition may be offline (`KAFKA_STORAGE_ERROR` is retried for ever). An abort without
-partitions (transaction.version 2) waits for no marker. If its append failed late and the client
-never came back, the coordinator has the id at rest and owes nothing. The next coordinator loads the
-record and completes it at once. So that one, of a later leader epoch, must have written the log for
-that long; a broker alone in its cluster, whose appends do not fail late, behind the record. If the
-copy ends too early, or later records of that partition are lost or cannot be decoded, the finding
-is inconclusive.
+if that partition was still written to for that long after the last of them. So it is for a broker
+that is alone in its cluster, too: the disk of either partition may be offline
+(`KAFKA_STORAGE_ERROR` is retried for ever). An abort without partitions (transaction.version 2)
+waits for no marker. If its append failed late and the client never came back, the coordinator has
+the id at rest and owes nothing. The next coordinator loads the record and completes it at once. So
+that one, of a later leader epoch, must have written the log for that long; a broker alone in its
+cluster, whose appends do not fail late, behind the record. If the copy ends too early, or later
+records of that partition are lost or cannot be decoded, the finding is inconclusive.
 
 Evidence: the Prepare record.
 """

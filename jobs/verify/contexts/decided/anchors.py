@@ -10,9 +10,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.model.markers import Markers
-from jobs.model.set_back_clocks import came_twice
+from jobs.model.set_back_clocks import came_twice, covers_once
 from jobs.spark.joins import inner, small
-from jobs.verify.conditions.copies import apart_ms, covers_by_clocks, one_instant
+from jobs.verify.conditions.copies import apart_ms, one_instant
 from jobs.verify.contexts.decided.moments import covers_completion
 from udfs.rules import attribution
 from udfs.rules.clock import BEYOND_CLOCKS_MS, within_clocks
@@ -74,7 +74,7 @@ def _lateness(tolerance: Column) -> list[Column]:
     in_time = F.col("at_once") | covers_completion(F.col("complete_up_to_ms"), tolerance)
 
     def history_later(marker: str) -> Column:
-        covered = covers_by_clocks(F.col("history_covers_ms"), F.col(marker), tolerance)
+        covered = covers_once(F.col("history_covers_ms"), F.col(marker), tolerance)
         copied_later = attribution.is_copied_later(
             F.col("marker_epoch"),
             F.col("newest_epoch"),
@@ -118,7 +118,7 @@ def _anchors(tolerance: Column) -> list[Column]:
         # One that is not complete owns what is there, and its marker may be to come.
         attribution.owns_what_is_there(F.col("newest_completed"), F.col("newest_owner"), running)
     )
-    marker_later = (F.col("last_marker_offset") > F.col("data_run_last")) & covers_by_clocks(
+    marker_later = (F.col("last_marker_offset") > F.col("data_run_last")) & covers_once(
         F.col("history_covers_ms"), F.col("last_marker_ms"), tolerance
     )
     moved_on = F.col("newest_epoch") > F.col("prepared_data_epoch")

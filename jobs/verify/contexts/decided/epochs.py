@@ -3,8 +3,8 @@
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from jobs.model.set_back_clocks import covers_once
 from jobs.spark.joins import small
-from jobs.verify.conditions.copies import covers_by_clocks
 from jobs.verify.contexts.decided.matching import KEY, in_effect, listed_decisions
 from jobs.verify.contexts.decided.places import place_number
 from schemas.topics import OFFSETS_TOPIC
@@ -184,7 +184,7 @@ def with_outcomes(rows: DataFrame, placed: DataFrame, tolerance: Column) -> Data
         F.col("marker_epoch"),
         F.col("known_above"),
         F.col("newest_epoch"),
-        covers_by_clocks(F.col("history_covers_ms"), F.col("aborted_until"), tolerance),
+        covers_once(F.col("history_covers_ms"), F.col("aborted_until"), tolerance),
     )
     proven = (F.col("apart") & ~surely(known)) | F.col("against_offsets")
     return joined.withColumn("raised_both_ways", surely(proven)).drop(

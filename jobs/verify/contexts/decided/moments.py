@@ -6,8 +6,7 @@ The rules are those of `udfs.rules.clock`.
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from jobs.model.set_back_clocks import came_twice, earliest, latest
-from jobs.verify.conditions.copies import covers_by_clocks
+from jobs.model.set_back_clocks import came_twice, covers_once, earliest, latest
 from udfs.rules import attribution
 from udfs.rules.clock import covers, keeps_order
 from udfs.rules.logic import surely
@@ -64,5 +63,5 @@ def covers_completion(up_to_ms: Column, tolerance: Column) -> Column:
         & covers(up_to_ms, moments[1], tolerance)
         & ~came_twice(completed, tolerance, misleading(tolerance))
     )
-    known: Column = surely(covers_by_clocks(up_to_ms, completed, tolerance)) | surely(behind_all)
+    known: Column = surely(covers_once(up_to_ms, completed, tolerance)) | surely(behind_all)
     return known

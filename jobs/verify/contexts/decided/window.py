@@ -167,11 +167,15 @@ def with_last_older(
 
     That is held_from, or behind it the last marker that is earlier than the Prepare record, as both
     were written: the most probable place, while held_from is what proves that something is lost.
+    So is short_behind, of a decision of a shared epoch behind which no marker of it comes.
     `judged`: of `decided.judged`, kept.
     """
     nothing = F.col("data_run").isNull() & F.col("markers").isNull()
-    lost = judged.filter(nothing & F.col("held_from").isNotNull() & ~F.col("marker_missing"))
-    reading = F.get(F.filter(_readings(), lambda one: one["which"] == F.col("judged")), 0)
+    nothing &= F.col("held_from").isNotNull()
+    counted = F.col("short_behind").isNotNull() & F.col("short_next").isNull()
+    lost = judged.filter((nothing | counted) & ~F.col("marker_missing"))
+    which = F.when(counted, COUNTED).otherwise(F.col("judged"))
+    reading = F.get(F.filter(_readings(), lambda one: one["which"] == which), 0)
     at_ms = reading["from_ms"].alias("at_ms")
     moments = lost.select(*KEY, "set_backs", F.lit(True).alias("behind"), at_ms)
     asked = keep(moments.filter(~came_twice(F.col("at_ms"), tolerance)))
@@ -179,6 +183,13 @@ def with_last_older(
         return judged.withColumn("last_older", F.col("held_from"))
     there = markers.in_partitions(asked.select("partition_index").distinct())
     earlier = nearest_markers(asked, there, KEY, tolerance).drop("before_marker")
-    joined = judged.join(small(earlier), on=KEY, how="left")
-    last_older = F.greatest("held_from", "behind_marker")
-    return joined.withColumn("last_older", last_older).drop("behind_marker")
+    return (
+        judged.join(small(earlier), on=KEY, how="left")
+        .withColumns(
+            {
+                "last_older": F.greatest("held_from", F.when(nothing, F.col("behind_marker"))),
+                "short_behind": F.greatest("short_behind", F.when(counted, F.col("behind_marker"))),
+            }
+        )
+        .drop("behind_marker")
+    )
