@@ -6,6 +6,7 @@ import pytest
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
+from jobs.spark.joins import inner, small
 from jobs.spark.kept import KeptFrames
 from jobs.spark.local import local_frame, no_rows_like
 from jobs.spark.session import planned_for
@@ -101,3 +102,26 @@ def test_queries_of_all_threads_have_one_name(spark: SparkSession) -> None:
 
     with named_queries(), side_by_side(1) as beside:
         assert [name(), beside.submit(name).result()] == ["eosaudit", "eosaudit"]
+
+
+@pytest.mark.parametrize("in_one_task", [True, False])
+def test_rows_in_one_task_are_not_shuffled(spark: SparkSession, in_one_task: bool) -> None:
+    kept = KeptFrames(spark)
+    with planned_for(spark, 10, in_one_task):
+        rows = spark.range(10).withColumn("parity", F.col("id") % 2)
+        frames = [kept.keep(rows.withColumn(f"value_{one}", F.col("id"))) for one in range(3)]
+        joined = frames[0]
+        # Spark multiplies the sizes of what is joined: so many are beyond any bound.
+        for one in (*frames[1:], *frames[1:]):
+            joined = kept.keep(inner(joined.select("id"), one, on="id"))
+        named = local_frame(spark, [(0, "even"), (1, "odd")], "parity bigint, name string")
+        found = (
+            inner(inner(joined, frames[0].drop("parity"), on="id"), small(named), on="parity")
+            .unionByName(joined.limit(0), allowMissingColumns=True)
+            .groupBy("name")
+            .agg(F.sum("id").alias("sum"))
+        )
+        shuffled = "Exchange hash" in found._jdf.queryExecution().executedPlan().toString()
+        assert shuffled != in_one_task
+        assert sorted(found.collect()) == [("even", 20), ("odd", 25)]
+    kept.release()
