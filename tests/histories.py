@@ -10,6 +10,8 @@ from log_builder import Case
 
 HISTORIES = 24
 ROUNDS = 40
+CLEANED_HISTORIES = 16
+CLEANED_ROUNDS = 60
 OFFSETS_HISTORIES = 6
 OFFSETS_ROUNDS = 150
 # Lines that write a batch; without a moment of its own, one has that of the line before.
@@ -85,6 +87,95 @@ def offsets_history(seed: int) -> list[str]:
     return log
 
 
+class Cleaned:
+    """One producer of a log that was cleaned: its transactions, and what the cleaner left of them.
+
+    `rate`: how often all data of a transaction are gone. Their marker may be there alone, emptied,
+    or gone with them. `records`: what its coordinator wrote.
+    """
+
+    def __init__(self, number: int, chance: random.Random) -> None:
+        self.number, self.chance = number, chance
+        self.rate = chance.choice((0.3, 0.8, 0.97))
+        self.bumps = chance.random() < 0.5
+        self.epoch, self.sequence, self.coordinator_epoch = 0, 0, 0
+        self.left: str | None = None
+        self.records: list[str] = []
+
+    def step(self, second: int) -> str:
+        """The next line: data of a transaction or what is left of them, or its marker."""
+        return self._data(second) if self.left is None else self._marker(self.left, second)
+
+    def _record(self, state: str, second: int) -> None:
+        version = " ctv=2" if self.bumps and state != "Ongoing" else ""
+        record = f"id=p{self.number} pid={self.number} epoch={self.epoch} state={state} at={second}"
+        self.records.append(record + version)
+
+    def _data(self, second: int) -> str:
+        chance, size = self.chance, self.chance.randint(1, 4)
+        sequence = self.sequence + (chance.randint(1, 3) if chance.random() < 0.02 else 0)
+        head = f"txn pid={self.number} epoch={self.epoch} seq={sequence}"
+        self.sequence += size
+        self._record("Ongoing", second)
+        self.left = "gone" if chance.random() < self.rate else "there"
+        if self.left == "gone":
+            return f"skip {size}"
+        shape = chance.random()
+        if shape < 0.1:
+            return f"{head} n={size} empty"
+        if shape < 0.3 and size > 1:
+            return f"{head} deltas=0 lod={size - 1} count=1"
+        return f"{head} n={size}"
+
+    def _marker(self, data: str, second: int) -> str:
+        chance = self.chance
+        self.left = None
+        self.coordinator_epoch += chance.random() < 0.03
+        if self.bumps:
+            self.epoch, self.sequence = self.epoch + 1, 0
+        verb = "abort" if chance.random() < 0.1 else "commit"
+        for state in ("Prepare", "Complete"):
+            self._record(state + verb.capitalize(), second)
+        fate = chance.random()
+        if data == "gone" and fate < 0.15:
+            return "skip 1"
+        fault = chance.random() < 0.03
+        epoch = max(self.epoch - (fault and fate < 0.6), 0)
+        told = max(self.coordinator_epoch - (fault and fate > 0.4), 0)
+        empty = " empty" if data == "gone" and fate > 0.97 else ""
+        return f"{verb} pid={self.number} epoch={epoch} cepoch={told}{empty}"
+
+
+def cleaned_history(seed: int) -> dict[str, Any]:
+    """A log of one seed whose older part was cleaned; now and then a marker is there once more.
+
+    Of every other one the coordinator's log is there.
+    """
+    chance = random.Random(seed)
+    producers = [Cleaned(number, chance) for number in range(1, 4)]
+    log = ["plain key=a"]
+    for _ in range(CLEANED_ROUNDS * len(producers)):
+        line = chance.choice(producers).step(len(log))
+        again = line.startswith(("commit", "abort")) and chance.random() < 0.05
+        log += [line] * (1 + again)
+        if chance.random() < 0.01:
+            log.append("roll")
+    reach = chance.choice((300, 2_000))
+    end = ["plain key=z", "roll", "plain key=zz"]
+    dated = [
+        f"{line} at={second}" if line.startswith(DATED) else line
+        for second, line in enumerate([*log, *end])
+    ]
+    records = [one for producer in producers for one in producer.records] if seed % 2 else []
+    return {
+        "name": f"seed {seed}",
+        "log": dated,
+        "cleaner": reach,
+        "coordinator": records,
+        "finds": [],
+    }
+
+
 def snapshots(seed: int) -> dict[str, Any]:
     """Producer snapshots within the log; every other log has lost its head, and begins with one."""
     if seed % 2:
@@ -106,7 +197,14 @@ def histories() -> list[Case]:
         for seed in range(HISTORIES)
     ]
     of_offsets = {"topic": "__consumer_offsets", "finds": []}
-    return of_data + [
-        Case("offsets", seed, of_offsets | {"name": f"seed {seed}", "log": offsets_history(seed)})
-        for seed in range(OFFSETS_HISTORIES)
-    ]
+    cleaned = [Case("cleaned", seed, cleaned_history(seed)) for seed in range(CLEANED_HISTORIES)]
+    return (
+        of_data
+        + cleaned
+        + [
+            Case(
+                "offsets", seed, of_offsets | {"name": f"seed {seed}", "log": offsets_history(seed)}
+            )
+            for seed in range(OFFSETS_HISTORIES)
+        ]
+    )
