@@ -119,6 +119,10 @@ Options of a case, all optional
             was created before, with another id; unknown: the folders tell one that is not there;
             deleted: that is also deleted there
     assigned: list of brokers that the partition is assigned to there; with policy or created
+    controller: what the controller wrote, with created: a list of `EVENT at=S`, by time. fence,
+            unfence, register or stop, with broker=N; no_leader, elect or unclean (broker=N, the new
+            leader) of the partition; output: of that of `output`, old: of the topic of before,
+            partition=N: of another one of the topic
     beside: the lines of a further partition of the topic, 1, on the same broker; with created
     beside_base: 5        that partition begins with this offset
     topic: __consumer_offsets     place it in an internal topic; __cluster_metadata: broker bare
@@ -195,12 +199,16 @@ OPTIONS = {
     "topic",
     "copied_at", "copied_until", "alone", "copy", "output", "replica", "policy",
     "partitions", "before", "told", "whole", "dump", "fetched_from", "created", "beside",
+    "controller",
     "beside_base", "assigned",
 }  # fmt: skip
 VERBS = {
     "data", "txn", "plain", "offsets", "ids", "metadata", "commit", "abort", "v0", "v1", "skip",
     "roll", "bytes", "zeros", "garbage", "cut",
 }  # fmt: skip
+# Events of `controller`: api keys of records about brokers; how many tags those of leaders have.
+BROKER_EVENTS = {"register": 0, "fence": 7, "unfence": 8, "stop": 17}
+LEADER_EVENTS = {"no_leader": 1, "elect": 1, "unclean": 2}
 # The legal way to a state, for the first record of an id.
 LED_UP_BY: dict[str, tuple[str, ...]] = {
     "Empty": (),
@@ -325,6 +333,12 @@ def group_metadata(version: int, members: int) -> bytes:
 def metadata_value(api_key: int, message: bytes) -> bytes:
     """Value of a record of `__cluster_metadata`: frame version 1, message version 0, no tags."""
     return bytes([1, api_key, 0]) + message + b"\x00"
+
+
+def tagged_value(api_key: int, message: bytes, tags: Iterable[tuple[int, bytes]]) -> bytes:
+    """The same with tagged fields, each shorter than 128 bytes."""
+    fields = [bytes([tag, len(content)]) + content for tag, content in tags]
+    return metadata_value(api_key, message)[:-1] + bytes([len(fields)]) + b"".join(fields)
 
 
 def topic_id_of(name: str, number: int) -> bytes:
@@ -498,10 +512,12 @@ class LogBuilder:
             contents = [(contents[0][0], value)]
         self._append_data(line, line.optional("pid") is not None, contents)
 
-    def create_topic(self, name: str, policy: str | None, number: int = 0) -> None:
+    def create_topic(
+        self, name: str, policy: str | None, number: int = 0, at: int | None = None
+    ) -> None:
         """A batch of __cluster_metadata: the topic is created with that cleanup.policy, if any.
 
-        `number`: tells topics of one name apart, see `topic_id_of`.
+        `number`: tells topics of one name apart, see `topic_id_of`; `at`: seconds from T0.
         """
         topic = encode_string(name, True) + topic_id_of(name, number)
         contents: Contents = [(None, metadata_value(2, topic))]
@@ -509,7 +525,8 @@ class LogBuilder:
             names = (name, "cleanup.policy", policy)
             option = b"\x02" + b"".join(encode_string(one, True) for one in names)
             contents.append((None, metadata_value(4, option)))
-        self._append_data(Line("plain"), transactional=False, contents=contents)
+        line = Line("plain" if at is None else f"plain at={at}")
+        self._append_data(line, transactional=False, contents=contents)
 
     def delete_topic(self, name: str) -> None:
         """A batch of __cluster_metadata: the topic is deleted."""
@@ -522,6 +539,28 @@ class LogBuilder:
         message = struct.pack(">i", partition) + topic_id_of(topic, 0) + replicas
         contents: Contents = [(None, metadata_value(3, message))]
         self._append_data(Line("plain"), transactional=False, contents=contents)
+
+    def control(self, case: "Case", text: str) -> None:
+        """A batch of __cluster_metadata: something happened to a broker or to a leader."""
+        line = Line(text)
+        event, broker = line.verb, line.number("broker", -1)
+        topic, older = case.topic, int(line.flag("old"))
+        partition = line.optional("partition")
+        if line.flag("output"):
+            topic, partition = case.output_topic, 0
+        if event in BROKER_EVENTS:
+            api_key, stops = BROKER_EVENTS[event], [(1, b"\x01")] if event == "stop" else []
+            value = tagged_value(api_key, struct.pack(">iq", broker, 1), stops)
+        elif event in LEADER_EVENTS:
+            here = case.partition if partition is None else partition
+            tags = [(1, struct.pack(">i", broker)), (5, b"\x01")][: LEADER_EVENTS[event]]
+            message = struct.pack(">i", here) + topic_id_of(topic, older)
+            value = tagged_value(5, message, tags)
+        else:
+            raise NotationError(f"{text!r}: unknown event")
+        moment = Line(f"plain at={line.text_of('at')}")
+        line.end()
+        self._append_data(moment, transactional=False, contents=[(None, value)])
 
     def register_broker(self, broker: int) -> None:
         """A batch of __cluster_metadata: a broker, as far as an audit reads the record."""
@@ -1144,13 +1183,17 @@ class DumpWriter:
     def _create_topic(metadata: LogBuilder, case: Case) -> None:
         created = case.given.get("created")
         if created == "again":
-            metadata.create_topic(case.topic, case.given.get("policy"), number=1)
+            metadata.create_topic(case.topic, case.given.get("policy"), number=1, at=-1000)
         metadata.create_topic(case.topic, case.given.get("policy"))
+        if "output" in case.given and "controller" in case.given:
+            metadata.create_topic(case.output_topic, case.given.get("policy"))
         if "assigned" in case.given:
             brokers = [BROKERS[one] for one in case.given["assigned"]]
             metadata.assign(case.topic, case.partition, brokers)
         if created == "deleted":
             metadata.delete_topic(case.topic)
+        for text in case.given.get("controller", []):
+            metadata.control(case, text)
 
     def _told_topic(self, case: Case, broker: str) -> None:
         """What the folders of a topic say of its id."""

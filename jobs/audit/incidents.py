@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -95,7 +96,7 @@ def _found(audit: Audit, states: DataFrame) -> Incidents | None:
 
     def logs(decisions: DataFrame | None) -> Logs:
         records = replayed.coordinator_log.txn_log_records
-        changes = None if not files else lambda: kept.keep(_changes(audit, files))
+        changes = None if not files else cache(lambda: kept.keep(_changes(audit, files)))
         return Logs(decisions, records, changes)
 
     codes = {code for code, _, _ in audit.verdict.counts}

@@ -15,7 +15,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.incidents.causes import KINDS, NO_INCIDENT, Findings, incidents, kinds
-from jobs.incidents.moments import BY_EPOCH, BY_RECORD, BY_START, KEYS
+from jobs.incidents.moments import BY_EPOCH, BY_RECORD, BY_START, KEYS, KNOWN
 from jobs.incidents.signature import (
     BUMPED,
     BUMPED_BY_2,
@@ -24,6 +24,7 @@ from jobs.incidents.signature import (
     DIVERGED,
     DIVERGED_ALIKE,
     DIVERGED_CLEANED,
+    DIVERGED_WITHIN,
     ENDS_BELOW,
     FORGOTTEN,
     HANGING,
@@ -36,6 +37,7 @@ from jobs.model.found import (
     AFTER_THE_END,
     ALL_ABORTED,
     DECIDED_COMMIT,
+    EQUAL_AGAIN,
     IN_NO_REPLICA,
     LACK_THE_VALUE,
     LACK_THEIR_MARKER,
@@ -58,6 +60,9 @@ UNKNOWN = -1
 def placed(findings: DataFrame, moments: DataFrame, of_version_2: DataFrame | None) -> DataFrame:
     """One row a finding and place: `incident` (null: none), kind, label, finding, verdict, at.
 
+    completed, data_epoch, decided_offset: of the decision that it is about, see
+    `jobs.incidents.moments`. Where no record of one is known, data_epoch is the finding's own
+    epoch. That of a marker is not the epoch of its data under transaction.version 2.
     decided_commit: of a finding about a decision, whether that was COMMIT; else it says nothing.
     came_late: the data came after the end of their own transaction. all_aborted: of open data,
     whether ABORT is proven to be what was decided about all of them.
@@ -78,8 +83,13 @@ def with_moments(
     """What `assign` takes: a row a finding and place, and the moments, in one partition."""
     told = findings.withColumn("of_version_2", F.lit(None).cast("boolean"))
     if of_version_2 is not None:
-        known = small(of_version_2.withColumn("of_version_2", F.lit(True)))
-        told = findings.join(known, on="producer_id", how="left")
+        known = small(of_version_2.withColumn("given", F.lit(True)))
+        is_above = ~surely(F.col("producer_epoch") <= F.col("older_up_to"))
+        told = (
+            findings.join(known, on="producer_id", how="left")
+            .withColumn("of_version_2", F.col("given") & is_above)
+            .drop("given", "older_up_to")
+        )
     return _rows(told).unionByName(moments, allowMissingColumns=True).coalesce(1)
 
 
@@ -93,6 +103,7 @@ def _rows(findings: DataFrame) -> DataFrame:
         F.col("found").endswith(LACK_THEIR_MARKER) | F.col("found").endswith(LACK_THE_VALUE)
     )
     alike = (F.col("code") == DIVERGED) & F.col("found").rlike(ONE_LEADER_EPOCH)
+    within = (F.col("code") == DIVERGED) & F.col("found").endswith(EQUAL_AGAIN)
     forgotten = (F.col("code") == HANGING) & F.col("found").contains(THOUGH_COMMITTED)
     in_none = (F.col("code") == ENDS_BELOW) & F.col("found").contains(IN_NO_REPLICA)
     lost_decision = (F.col("code") == UNDECIDED_MARKER) & (F.col("verdict") == VIOLATION)
@@ -100,6 +111,7 @@ def _rows(findings: DataFrame) -> DataFrame:
         F.when(lost, LOST)
         .when(cleaned, DIVERGED_CLEANED)
         .when(alike, DIVERGED_ALIKE)
+        .when(within, DIVERGED_WITHIN)
         .when(forgotten, FORGOTTEN)
         .when(in_none, IN_NONE)
         .when(lost_decision, DECISION_LOST)
@@ -130,7 +142,7 @@ def _rows(findings: DataFrame) -> DataFrame:
 
 
 def assign(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Findings at their places and moments in, the findings with at, incident and kind out."""
+    """Findings at their places and moments in, the findings with KNOWN, incident and kind out."""
     given = list(batches)
     if not given:
         return
@@ -139,8 +151,10 @@ def assign(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     table = both.filter(pc.invert(is_moment))
     if not table.num_rows:
         return
-    at = _moments(table, both.filter(is_moment))
-    table = table.set_column(table.schema.get_field_index("at"), "at", at)
+    known = _moments(table, both.filter(is_moment))
+    known["data_epoch"] = pc.coalesce(known["data_epoch"], table["producer_epoch"])
+    for name, values in known.items():
+        table = table.set_column(table.schema.get_field_index(name), name, values)
     table = table.drop_columns([one for one in table.column_names if one.startswith("prepare_")])
     findings, number = _arrays(table)
     kind = kinds(findings)
@@ -151,9 +165,10 @@ def assign(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     yield from table.combine_chunks().to_batches()
 
 
-def _moments(rows: pa.Table, moments: pa.Table) -> pa.ChunkedArray:
-    """When what each row is about happened, ms; null where nothing dates it."""
-    found = pa.chunked_array([pa.nulls(rows.num_rows, pa.int64())])
+def _moments(rows: pa.Table, moments: pa.Table) -> dict[str, pa.ChunkedArray]:
+    """KNOWN of what each row is about; null where nothing tells it."""
+    none = {name: pa.nulls(rows.num_rows, moments.schema.field(name).type) for name in KNOWN}
+    found = {name: pa.chunked_array([values]) for name, values in none.items()}
     for keys in (BY_RECORD, BY_EPOCH, BY_START):
         others = [name for name in KEYS if name not in keys]
         mine = moments.filter(
@@ -161,10 +176,10 @@ def _moments(rows: pa.Table, moments: pa.Table) -> pa.ChunkedArray:
         )
         # Of several the first moment, whatever their order.
         mine = mine.sort_by([("at", "descending")])
-        known = dict(zip(_keys(mine, keys), mine["at"].to_pylist(), strict=True))
-        if known:
-            at = [known.get(key) for key in _keys(rows, keys)]
-            found = pc.coalesce(found, pa.chunked_array([pa.array(at, pa.int64())]))
+        turns = {key: turn for turn, key in enumerate(_keys(mine, keys))}
+        if turns:
+            turn = pa.array([turns.get(key) for key in _keys(rows, keys)], pa.int64())
+            found = {name: pc.coalesce(found[name], mine[name].take(turn)) for name in KNOWN}
     return found
 
 

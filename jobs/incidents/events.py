@@ -11,7 +11,8 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, Row, Window
 from pyspark.sql import functions as F
 
-from jobs.incidents.evidence import UNCLEAN
+from jobs.incidents.evidence import AROUND_MS, UNCLEAN
+from jobs.incidents.leaders import topics_now
 from jobs.incidents.lineage import InputRead
 from jobs.spark.joins import small
 from jobs.spark.local import local_frame
@@ -19,8 +20,6 @@ from schemas.coordinator_states import EMPTY
 from schemas.incident import INCIDENT_EVENT
 from schemas.topics import TXN_LOG_TOPIC
 
-# How far around what is affected events of brokers and producers belong to the picture, ms.
-AROUND_MS = 600_000
 # So many of a kind at either end of an incident.
 MOST_AT_AN_END = 6
 SPANS = "incident int, first_ms long, last_ms long"
@@ -126,14 +125,21 @@ def _some(rows: DataFrame) -> DataFrame:
 def _decided(placed: DataFrame, decisions: DataFrame) -> DataFrame:
     """Prepare and Complete records of the transactions that findings name."""
     named = placed.filter(F.col("producer_id").isNotNull() & F.col("producer_epoch").isNotNull())
-    epochs = named.select("incident", "producer_id", "producer_epoch").distinct()
-    found = decisions.withColumnRenamed("data_epoch", "producer_epoch").join(
-        small(epochs), on=["producer_id", "producer_epoch"]
+    theirs = named.select("incident", "producer_id", "decided_offset", "data_epoch").distinct()
+    # Of version 0 and 1 transactions share an epoch: a record tells which of them is meant.
+    is_it = F.coalesce(
+        F.col("d.prepare_offset") == F.col("f.decided_offset"),
+        F.col("d.data_epoch") == F.col("f.data_epoch"),
+    )
+    found = (
+        decisions.alias("d")
+        .join(small(theirs.alias("f")), (F.col("d.producer_id") == F.col("f.producer_id")) & is_it)
+        .select("f.incident", "d.*")
     )
     outcome = F.when(F.col("commit"), F.lit("commit")).otherwise(F.lit("abort"))
     own = {
         "producer_id": F.col("producer_id"),
-        "producer_epoch": F.col("producer_epoch"),
+        "producer_epoch": F.col("data_epoch"),
         "detail": F.col("transactional_id"),
     }
     prepared = _rows(
@@ -187,10 +193,7 @@ def _changed(placed: DataFrame, spans: DataFrame, changes: DataFrame) -> DataFra
     window = small(spans.select("incident", "first_ms", "last_ms"))
     dated = changes.filter(F.col("event") != "topic").drop("name").crossJoin(window)
     near = dated.filter(_around(F.col("at_ms")))
-    names = changes.filter(F.col("event") == "topic").select(
-        "topic_id", F.col("name").alias("topic")
-    )
-    named = near.join(small(names.distinct()), on="topic_id", how="left")
+    named = near.join(small(topics_now(changes)), on="topic_id", how="left")
     places = placed.select("incident", "topic", "partition", F.lit(True).alias("mine")).distinct()
     found = named.join(small(places), on=["incident", "topic", "partition"], how="left")
     of_brokers = F.col("topic_id").isNull()

@@ -17,9 +17,10 @@ from jobs.incidents.assign import placed, summed
 from jobs.incidents.catalogue import SIGNATURES
 from jobs.incidents.consequences import consequences
 from jobs.incidents.events import Logs, events
-from jobs.incidents.evidence import evidence, kind_by
+from jobs.incidents.evidence import CONCERNED, Seen, evidence, kind_by
 from jobs.incidents.groups import OF_PLAN, affected_groups, own_commits
 from jobs.incidents.known import Known
+from jobs.incidents.leaders import seen
 from jobs.incidents.lineage import CLEAN, SUSPECT, TAKEN_OVER, Followed, Traffic, affected
 from jobs.incidents.lost import LOSSES
 from jobs.incidents.moments import moments
@@ -50,6 +51,11 @@ NOT_EXPLAINED = Signature(
     title="No signature explains these findings",
     why="Each is proven by itself; what caused it is not known.",
     explains=lambda finding: finding.one_of(),
+)
+# Of an incident that only the records of the controller make one of that signature.
+MAY_BE_CUT = (
+    "A leader that was not in sync was elected behind these transactions. It may have cut off "
+    "their markers, and left data of them."
 )
 MOST_NAMED = 5
 # Columns of a consequence about an open transaction that blocks, beside its producer id.
@@ -118,7 +124,10 @@ def incidents(
             groups, commits = groups.unionByName(own.drop(*OF_PLAN)), _commits(own)
         groups = kept.keep(groups)
     around = events(rows, sums, logged, followed.reads)
-    told = _told(sums, _places(effects) if effect_sums else {}, commits, around)
+    led: list[Seen] = []
+    if logged.changes is not None and any(row.kind in CONCERNED for row in sums.values()):
+        led = seen(rows, logged.changes(), replayed)
+    told = _told(sums, _places(effects) if effect_sums else {}, commits, led)
     return Incidents(
         incident=_frame(findings, told, INCIDENT),
         incident_finding=rows.filter("first").select("incident", "key.*"),
@@ -134,17 +143,17 @@ def _told(
     sums: dict[int, Row],
     places: dict[int, list[tuple[Place, int | None]]],
     commits: dict[int, list[Commit]],
-    around: list[dict[str, Any]],
+    led: list[Seen],
 ) -> list[dict[str, Any]]:
     """Rows of INCIDENT by number."""
-    mine = {n: [one for one in around if one["incident"] == n] for n in sums}
+    mine = {n: [one for one in led if one.incident == n] for n in sums}
     grades = {n: _grade(row) for n, row in sums.items()}
     kinds = {n: kind_by(row.kind, grades[n] == PROVEN, mine[n]) for n, row in sums.items()}
     several = Counter(kinds.values())
     rows = []
     for number in sorted(sums):
         of_findings, kind = sums[number].kind, kinds[number]
-        seen = evidence(kind, mine[number])
+        shown = evidence(kind, mine[number])
         signature = BY_NAME.get(kind, NOT_EXPLAINED)
         mine_at = places.get(number, [])
         row = _row(number, sums[number], signature, mine_at, several[kind] > 1)
@@ -152,10 +161,13 @@ def _told(
         at = [place for place, _ in mine_at]
         row |= {"steps": plan(signature, at, commits.get(number, []), labels)}
         grade = grades[number]
-        if seen is not None:
-            # Where findings alone would be another cause, the election is one that fits them.
-            grade = PROVEN if kind == of_findings else CONSISTENT
-            row |= {"why": f"{row['why']} {seen}"}
+        if kind != of_findings:
+            # The election is one that fits these findings; what it cut off no copy has.
+            grade, row["why"] = CONSISTENT, MAY_BE_CUT
+        elif shown is not None:
+            grade = PROVEN
+        if shown is not None:
+            row |= {"why": f"{row['why']} {shown}"}
         rows.append(row | {"grade": grade})
     return rows
 

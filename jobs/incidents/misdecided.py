@@ -84,7 +84,12 @@ def _in_shared_epochs(placed: DataFrame, completed: DataFrame) -> DataFrame | No
     shared = completed.filter("shared").select(*KEY, "shared", "both_ways").distinct()
     if not shared.limit(1).count():
         return None
-    listed = placed.withColumn("listed", F.concat_ws("-", "topic", "partition"))
+    listed = placed.withColumns(
+        {
+            "listed": F.concat_ws("-", "topic", "partition"),
+            "producer_epoch": F.col("data_epoch"),
+        }
+    )
     return listed.filter(F.col("verdict") == VIOLATION).join(small(shared), on=[*KEY])
 
 
@@ -127,7 +132,7 @@ def _counted(
         wrong.join(small(stable), on="partition_index")
         .alias("d")
         .join(
-            small(whose(placed, "producer_epoch")).alias("w"),
+            small(whose(placed, "data_epoch")).alias("w"),
             F.col("d.broker").eqNullSafe(F.col("w.broker"))
             & (F.col("d.topic") == F.col("w.topic"))
             & (F.col("d.partition") == F.col("w.partition"))

@@ -20,12 +20,15 @@ BY_RECORD, BY_EPOCH, BY_START = (
     ("producer_id", "producer_epoch"),
     ("broker", "topic", "partition", "producer_id", "offset_first"),
 )
+# What is known of a moment; of a decision also when it was completed, the epoch of its data, and
+# the offset of its Prepare record.
+KNOWN = {"at": "long", "completed": "long", "data_epoch": "int", "decided_offset": "long"}
 
 
 def moments(
     decisions: DataFrame | None, transactions: DataFrame, info: DataFrame, files: DataFrame
 ) -> DataFrame:
-    """Moments of some producers: at, and the columns of BY_RECORD, BY_EPOCH or BY_START.
+    """Moments of some producers: KNOWN, and the columns of BY_RECORD, BY_EPOCH or BY_START.
 
     `decisions`: rows of `jobs.replay.decisions` about them, None for none; `transactions`: of
     `jobs.replay.transactions`; `info`: partition_info; `files`: the listing.
@@ -44,20 +47,27 @@ def moments(
             F.greatest(
                 F.coalesce("last_append_ms", "first_timestamp"), "opening_marker.timestamp"
             ).alias("at"),
+            *[F.lit(None).cast(KNOWN[name]).alias(name) for name in KNOWN if name != "at"],
         )
     )
     if decisions is None:
         return of_start
     paths = files.select(F.col("file_index").alias("record_file_index"), "path")
+    known = (
+        F.col("prepare_timestamp").alias("at"),
+        F.col("complete_timestamp").alias("completed"),
+        "data_epoch",
+        F.col("prepare_offset").alias("decided_offset"),
+    )
     of_record = decisions.join(small(paths), on="record_file_index").select(
         F.col("path").alias("prepare_file"),
         F.col("record_position").alias("prepare_position"),
-        F.col("prepare_timestamp").alias("at"),
+        *known,
     )
     of_epoch = decisions.filter(~F.col("shares_epoch")).select(
         "producer_id",
         F.col("data_epoch").alias("producer_epoch"),
-        F.col("prepare_timestamp").alias("at"),
+        *known,
     )
     both = of_record.unionByName(of_epoch, allowMissingColumns=True)
     return both.unionByName(of_start, allowMissingColumns=True)

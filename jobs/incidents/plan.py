@@ -120,6 +120,9 @@ def _commands(step: Step, places: Sequence[Place], commits: Sequence[Commit]) ->
     if "group" in _names(step.command):
         mine = _furthest([one for one in commits if one.kind in step.of and _ends_so(step, one)])
     filled = [_filled(step.command, one) for one in mine]
+    if not places and not step.of:
+        # Told though no consequence has a place: the topics are those of the incident.
+        filled = [step.command.format(topic="TOPIC")]
     return list(dict.fromkeys(filled))
 
 

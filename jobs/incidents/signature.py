@@ -47,6 +47,8 @@ DIVERGED = "replica_divergence"
 DIVERGED_CLEANED = f"{DIVERGED}/cleaned"
 # One where both batches have one leader epoch: no election parted the copies.
 DIVERGED_ALIKE = f"{DIVERGED}/alike"
+# One where the copies are equal again behind it: what is cut off takes all from an offset on.
+DIVERGED_WITHIN = f"{DIVERGED}/within"
 # What proves a cause as a code does: a finding about data behind the end of their own transaction.
 CAME_LATE = "came_late"
 CLEANED_DATA = "cleaned_data_without_marker"
@@ -65,8 +67,8 @@ class Traits(Protocol):
     def one_of(self, *codes: str) -> Any:
         """Whether the finding has one of the codes; those of PARTS are codes, too.
 
-        DIVERGED_CLEANED and DIVERGED_ALIKE are codes of their own: such a finding has not the
-        code DIVERGED.
+        DIVERGED_CLEANED, DIVERGED_ALIKE and DIVERGED_WITHIN are codes of their own: such a finding
+        has not the code DIVERGED.
         """
 
     def beside(self, *codes: str) -> Any:

@@ -3,6 +3,7 @@
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from jobs.spark.joins import small
 from udfs.rules.coordinator_step import TRANSACTION_VERSION_2
 
 
@@ -11,6 +12,8 @@ def of_version_2(
 ) -> DataFrame:
     """producer_id of producers, each once, that transaction.version 2 gave an epoch (KIP-890).
 
+    older_up_to: the highest epoch of their data that a COMMIT marker of the same epoch ended, as
+    under version 0 and 1; null for none. What is not above it may be from before an upgrade.
     `decisions`, `transactions`: see `jobs.incidents.moments`; `txn_log_records`: of the
     coordinator's log, those that were not folded away. Only under that version a COMMIT marker has
     a higher epoch than its data (`TransactionMetadata.prepareAbortOrCommit`).
@@ -23,4 +26,9 @@ def of_version_2(
     first, *others = [one.select("producer_id") for one in found]
     for one in others:
         first = first.unionByName(one)
-    return first.filter(F.col("producer_id").isNotNull()).distinct()
+    told_of = first.filter(F.col("producer_id").isNotNull()).distinct()
+    older = transactions.filter(
+        F.col("marker_commit") & (F.col("marker_epoch") == F.col("highest_epoch"))
+    )
+    up_to = older.groupBy("producer_id").agg(F.max("highest_epoch").alias("older_up_to"))
+    return told_of.join(small(up_to), on="producer_id", how="left")

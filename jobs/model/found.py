@@ -18,5 +18,7 @@ LACK_THEIR_MARKER = " transactions lack their marker"
 LACK_THE_VALUE = " keys whose newest value only one copy has"
 # replica_divergence: the first batch that differs, by leader epoch in both copies, as a pattern.
 ONE_LEADER_EPOCH = r"^leader epochs (-?\d+) and \1;"
+# The same: behind it both copies have equal batches, so neither ends where they part.
+EQUAL_AGAIN = "; behind it they are equal again"
 # hw_beyond_log_end: the offsets that no replica of the partition has.
 IN_NO_REPLICA = "; no replica has offsets "

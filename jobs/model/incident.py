@@ -6,6 +6,7 @@ from typing import Any
 from schemas.topics import OFFSETS_TOPIC
 
 MOST_TOPICS = 5
+BLOCKED = "records_blocked"
 # Kind of a consequence -> words after its number; the unit is records, or offsets where blocked.
 CONSEQUENCES = {
     "records_lost": "records of committed transactions are lost",
@@ -13,7 +14,7 @@ CONSEQUENCES = {
     "replicated_records_lost": "replicated records are in no replica",
     "aborted_records_visible": "aborted records are delivered to read_committed consumers",
     "committed_records_invisible": "committed records are not delivered",
-    "records_blocked": "offsets wait behind the last stable offset",
+    BLOCKED: "offsets wait behind the last stable offset",
     "records_stored_twice": "records are stored twice",
     "offsets_went_back": "offset commits went back, or have another outcome than their output",
 }
@@ -114,6 +115,12 @@ class IncidentLine:
         if self.committing_count:
             named = _groups(self.committing, self.committing_count)
             told.append(f"offset commits of {named} are affected themselves")
+        if not told and any(effect.kind == BLOCKED for effect in self.effects):
+            # A group that waits has committed the very offset that it waits for.
+            return (
+                "no group of the dump has read what is wrong; the table affected_group has those "
+                "that wait"
+            )
         return "; ".join(told) or (
             "no group of the dump has a committed offset in or after an affected range"
         )

@@ -1,105 +1,176 @@
 """What the metadata log proves of a cause, and what looks like it and does not."""
 
-from typing import Any
+import pyarrow as pa
 
-from jobs.incidents.evidence import NEAR_MS, evidence, kind_by
+from jobs.incidents.evidence import (
+    AROUND_MS,
+    NEAR_MS,
+    Change,
+    Found,
+    Seen,
+    evidence,
+    kind_by,
+    seen_at,
+    survived,
+)
+from jobs.incidents.leaders import judged
+from jobs.incidents.signature import LOST, MISSING_MARKER
 
 AT = 1_795_240_000_000
+PLACE = (1, 7, "u", 0)
+# Broker 2 goes away; its decision was completed while it was away, at offset 9 its data end.
+AWAY = {AT: {2}}
+GONE = Change(AT, "no_leader")
+BACK = Change(AT + 9_000, "leader_elected", 2)
+UNCLEAN = Change(AT + 9_000, "leader_elected_uncleanly", 3)
+SKIPPED = Found(MISSING_MARKER, AT + 400, AT + 500, 9)
+# Decided before the leader was lost.
+EARLIER = Found(MISSING_MARKER, AT - 600, AT - 500, 9)
 
 
-def event(name: str, at_ms: int = AT, **values: Any) -> dict[str, Any]:
-    return {"event": name, "at_ms": at_ms, "broker": 2, "topic": "u", "partition": 0} | values
+def seen(found: list[Found], *changes: Change, left: dict[int, set[int]] = AWAY) -> Seen:
+    return seen_at(PLACE, found, changes, left)
 
 
-COMPLETED = event("complete_abort", AT + 500)
-
-
-def test_a_leader_that_was_not_in_sync_proves_an_unclean_election() -> None:
-    told = evidence("unclean_election", [event("leader_elected_uncleanly")])
-    assert told == (
-        "The metadata log has it: broker 2 became leader of u-0 at 2026-11-21 05:46:40 UTC "
-        "without being in sync."
-    )
-    assert evidence("unclean_election", [event("leader_elected")]) is None
-    assert evidence("late_write", [event("leader_elected_uncleanly")]) is None
-
-
-def test_such_a_leader_of_the_coordinators_log_may_concern_other_ids() -> None:
-    of_decisions = event("leader_elected_uncleanly", topic="__transaction_state")
-    assert evidence("coordinator_lost_state", [of_decisions]) is None
-    assert evidence("unclean_election", [of_decisions]) is None
-
-
-def test_a_partition_without_a_leader_proves_skipped_markers_where_decisions_were_completed() -> (
+def test_a_partition_without_a_leader_proves_the_skipped_marker_of_a_decision_of_that_time() -> (
     None
 ):
-    gone = [event("broker_fenced"), event("no_leader"), COMPLETED]
-    assert evidence("skipped_markers", gone) == (
-        "The metadata log has it: u-0 lost its leader at 2026-11-21 05:46:40 UTC, and decisions "
-        "were completed while it had none."
+    assert evidence("skipped_markers", [seen([SKIPPED], GONE, BACK)]) == (
+        "The metadata log has it: u-0 lost its leader at 2026-11-21 05:46:40 UTC, and the decision "
+        "was completed at 2026-11-21 05:46:40 UTC, while it had none (by the clocks of the "
+        "controller and of the coordinator)."
     )
-    back = event("leader_elected", AT + 499)
-    assert evidence("skipped_markers", [*gone, back]) is None
-    assert evidence("skipped_markers", [*gone, back | {"at_ms": AT + 500}]) is not None
+    assert evidence("skipped_markers", [seen([SKIPPED], GONE)]) is not None
+    assert evidence("late_write", [seen([SKIPPED], GONE, BACK)]) is None
 
 
-def test_near_the_data_where_the_log_of_the_coordinator_has_no_decision_any_more() -> None:
-    gone, data = [event("broker_fenced"), event("no_leader")], event("last_affected", AT - 10_000)
-    assert evidence("skipped_markers", [*gone, data]) is not None
-    long_ago = event("last_affected", AT - NEAR_MS - 1)
-    assert evidence("skipped_markers", [*gone, long_ago]) is None
-    assert evidence("skipped_markers", [*gone, event("last_affected", AT + 1)]) is None
-    assert evidence("skipped_markers", [*gone, data | {"partition": 1}]) is None
-    assert evidence("skipped_markers", [*gone, data, event("complete_abort", AT * 2)]) is None
+def test_a_decision_of_another_moment_proves_nothing() -> None:
+    late = SKIPPED._replace(completed=BACK.at_ms + 1)
+    for one in (EARLIER, late, SKIPPED._replace(completed=None)):
+        assert evidence("skipped_markers", [seen([one], GONE, BACK)]) is None
+    at_once = SKIPPED._replace(completed=BACK.at_ms)
+    assert evidence("skipped_markers", [seen([at_once], GONE, BACK)]) is not None
+    unknown = SKIPPED._replace(completed=AT + NEAR_MS + 1)
+    assert evidence("skipped_markers", [seen([unknown], GONE)]) is None
 
 
-def test_a_leader_that_was_lost_at_another_time_or_of_another_log_proves_nothing() -> None:
-    for at_ms in (AT - NEAR_MS, AT + 501):
-        at_another_time = [event("broker_fenced", at_ms), event("no_leader", at_ms), COMPLETED]
-        assert evidence("skipped_markers", at_another_time) is None
-    assert evidence("skipped_markers", [event("broker_fenced"), COMPLETED]) is None
-    assert evidence("skipped_markers", [event("broker_fenced"), event("no_leader")]) is None
-    of_decisions = event("no_leader", topic="__transaction_state")
-    assert evidence("skipped_markers", [of_decisions, COMPLETED]) is None
+def test_data_that_no_decision_is_known_of_are_no_proof_however_near() -> None:
+    for label in ("hanging_transaction", "epoch_bump_inside_open_txn/version_2"):
+        one = Found(label, AT - 1, AT + 500, 9)
+        assert evidence("skipped_markers", [seen([one], GONE, BACK)]) is None
 
 
-# Broker 2 stops behind the decision, and broker 3 becomes leader, which was not in sync.
-CUT = [
-    event("first_affected", AT - 600),
-    event("complete_commit", AT - 500),
-    event("broker_stopping"),
-    event("no_leader"),
-    event("leader_elected_uncleanly", AT + 9_000, broker=3),
-]
+def test_a_leader_that_was_not_in_sync_behind_what_is_lost_proves_an_unclean_election() -> None:
+    lost = Found(LOST, AT - 600, AT - 500)
+    told = evidence("unclean_election", [seen([lost], GONE, UNCLEAN)])
+    assert told == (
+        "The metadata log has it: broker 3 became leader of u-0 at 2026-11-21 05:46:49 UTC "
+        "without being in sync."
+    )
+    assert evidence("unclean_election", [seen([lost], GONE, BACK)]) is None
+    assert evidence("late_write", [seen([lost], GONE, UNCLEAN)]) is None
+
+
+def test_no_election_takes_what_is_written_after_it() -> None:
+    for label in (LOST, MISSING_MARKER):
+        behind = Found(label, UNCLEAN.at_ms - 5, UNCLEAN.at_ms + 1, 9)
+        assert evidence("unclean_election", [seen([behind], GONE, UNCLEAN)]) is None
+        long_ago = Found(label, 0, UNCLEAN.at_ms - AROUND_MS - 1, 9)
+        assert evidence("unclean_election", [seen([long_ago], GONE, UNCLEAN)]) is None
+
+
+def test_of_several_elections_the_first_behind_the_decision_is_told() -> None:
+    first = Change(AT - 300_000, "leader_elected_uncleanly", 8)
+    told = seen([Found(LOST, AT - 600, AT - 500)], first, GONE, UNCLEAN)
+    assert (told.cut_ms, told.cut_broker) == (UNCLEAN.at_ms, 3)
 
 
 def test_markers_may_be_lost_with_an_unclean_election_behind_their_decision() -> None:
-    for kind in ("skipped_markers", "late_write"):
-        assert kind_by(kind, False, CUT) == "unclean_election"
-        assert kind_by(kind, True, CUT) == kind
-        assert kind_by(kind, False, CUT[:-1]) == kind
-        assert kind_by(kind, False, [CUT[-1], event("first_affected", AT + 9_001)]) == kind
-    assert evidence("skipped_markers", CUT) is None
-    assert kind_by("stale_replica", False, CUT) == "stale_replica"
+    for kind, one in (
+        ("skipped_markers", EARLIER),
+        ("late_write", Found("hanging_transaction", AT - 600, None, 9)),
+    ):
+        cut = [seen([one], GONE, UNCLEAN)]
+        assert evidence(kind, cut) is None
+        assert kind_by(kind, False, cut) == "unclean_election"
+        assert kind_by(kind, True, cut) == kind
+        assert kind_by(kind, False, [seen([one], GONE, BACK)]) == kind
+        assert kind_by(kind, False, []) == kind
+    assert kind_by("stale_replica", False, cut) == "stale_replica"
+
+
+def test_a_cut_in_another_partition_or_of_another_decision_is_no_reason_to_rename() -> None:
+    cut, other = seen([EARLIER], GONE, UNCLEAN), seen([EARLIER])
+    assert kind_by("skipped_markers", False, [cut, other]) == "skipped_markers"
+    later = Found(MISSING_MARKER, AT + 99_000, AT + 99_000, 20)
+    assert not seen([EARLIER, later], GONE, UNCLEAN).whole
+    # Where the decision is named, what lies behind the open data is not asked.
+    bump = Found("epoch_bump_inside_open_txn/version_2", AT + 99_000, AT + 99_500, 12)
+    assert seen([EARLIER, bump], GONE, UNCLEAN).whole
 
 
 def test_a_cut_behind_a_time_without_a_leader_leaves_both_causes_open() -> None:
-    between = [*CUT, event("complete_abort", AT + 1_000)]
-    assert evidence("skipped_markers", between) is None
-    assert kind_by("skipped_markers", False, between) == "unclean_election"
+    both = [seen([SKIPPED], GONE, UNCLEAN)]
+    assert evidence("skipped_markers", both) is None
+    assert kind_by("skipped_markers", False, both) == "unclean_election"
 
 
 def test_a_broker_that_leads_again_without_being_in_sync_cuts_nothing_off() -> None:
-    again = [*CUT[:-1], CUT[-1] | {"broker": 2}, event("complete_commit", AT + 1_000)]
-    told = evidence("skipped_markers", again)
-    assert told is not None and "u-0 lost its leader" in told
-    assert kind_by("skipped_markers", False, again) == "skipped_markers"
-    assert evidence("unclean_election", again) is None
+    again = UNCLEAN._replace(broker=2)
+    told = [seen([SKIPPED], GONE, again)]
+    assert evidence("skipped_markers", told) is not None
+    assert kind_by("skipped_markers", False, told) == "skipped_markers"
+    lost = Found(LOST, AT - 600, AT - 500)
+    assert evidence("unclean_election", [seen([lost], GONE, again)]) is None
     # From one leader to the next at once: nothing tells that it is the same broker.
-    at_once = [*again, event("leader_elected_uncleanly", AT + 99_000)]
-    assert evidence("unclean_election", at_once) is not None
+    at_once = Change(AT + 99_000, "leader_elected_uncleanly", 2)
+    assert evidence("unclean_election", [seen([lost], GONE, again, at_once)]) is not None
+    assert evidence("unclean_election", [seen([lost], GONE, again, left={})]) is not None
+
+
+def test_what_lies_behind_a_marker_and_is_older_than_the_election_was_not_cut_off() -> None:
+    cut = seen([EARLIER], GONE, UNCLEAN)
+    assert (cut.begin, cut.since_ms) == (10, AT - 500)
+    assert survived(cut, AT)
+    assert not survived(cut, UNCLEAN.at_ms + 1)
+    # Between the data and their marker others may write.
+    assert not survived(cut, AT - 550)
+    assert not survived(cut._replace(since_ms=None), AT)
+    # Of a transaction whose data are gone nothing tells what lay behind it.
+    assert seen([Found(LOST, AT - 600, AT - 500, 9)], GONE, UNCLEAN).begin is None
 
 
 def test_a_moment_that_is_none_is_told_as_such() -> None:
-    told = evidence("unclean_election", [event("leader_elected_uncleanly", 2**62)])
+    lost = Found(LOST, 2**62 - 1, 2**62 - 1)
+    told = evidence("unclean_election", [seen([lost], UNCLEAN._replace(at_ms=2**62))])
     assert told is not None and "at no date" in told
+
+
+def row(**values: object) -> dict[str, object]:
+    names = {"incident": pa.int32(), "partition_index": pa.int32(), "label": pa.string(),
+             "at": pa.int64(), "completed": pa.int64(), "offset_first": pa.int64(),
+             "offset_last": pa.int64(), "topic": pa.string(), "partition": pa.int32(),
+             "event": pa.string(), "at_ms": pa.int64(), "broker": pa.int32()}  # fmt: skip
+    return dict.fromkeys(names) | values
+
+
+def test_each_place_is_judged_by_the_changes_of_its_own_partition() -> None:
+    changes = [
+        row(event=one.event, at_ms=one.at_ms, broker=one.broker, topic="u", partition=0)
+        for one in (UNCLEAN, GONE)
+    ]
+    finding = {"incident": 1, "label": MISSING_MARKER, "at": AT - 600, "completed": AT - 500,
+               "offset_first": 9, "topic": "u"}  # fmt: skip
+    found = [row(**finding, partition=n, partition_index=n) for n in (0, 1)]
+    undated = row(incident=2, label="hanging_transaction", topic="u", partition=0, at=None)
+    dated = undated | {"partition": 5, "at": AT - 9}
+    rows = [*changes, *found, row(event="broker_fenced", at_ms=AT, broker=2), undated, dated]
+    told = [
+        Seen(*one.values())
+        for batch in judged(iter([pa.RecordBatch.from_pylist(rows)]))
+        for one in batch.to_pylist()
+    ]
+    assert [(one.incident, one.partition, one.whole) for one in told] == [
+        (1, 0, True), (1, 1, False), (2, 0, True), (2, 5, False),
+    ]  # fmt: skip
+    assert not list(judged(iter([])))

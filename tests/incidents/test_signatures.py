@@ -14,6 +14,7 @@ from jobs.incidents.signature import (
     DECISION_LOST,
     DIVERGED_ALIKE,
     DIVERGED_CLEANED,
+    DIVERGED_WITHIN,
     FORGOTTEN,
     IN_NONE,
     LOST,
@@ -26,7 +27,8 @@ from jobs.model.incident import CONSEQUENCES
 from jobs.verify.catalogue import CHECKS
 
 CODES = {check.code for check in CHECKS}
-LABELS = {BUMPED_BY_2, DECISION_LOST, LOST, FORGOTTEN, IN_NONE, DIVERGED_CLEANED, DIVERGED_ALIKE}
+LABELS = {BUMPED_BY_2, DECISION_LOST, LOST, FORGOTTEN, IN_NONE, DIVERGED_CLEANED, DIVERGED_ALIKE,
+          DIVERGED_WITHIN}  # fmt: skip
 HANGS, TORN, DIVERGED = "hanging_transaction", "torn_transaction", "replica_divergence"
 # What no case has in `cases/*.yaml`, where all others are real logs.
 TWINS = [

@@ -41,6 +41,13 @@ def test_without_offsets_of_groups_nobody_is_said_to_be_spared() -> None:
     )
 
 
+def test_a_group_that_waits_is_not_said_to_be_in_no_affected_range() -> None:
+    _, line = made_facts.incident()
+    blocked = Effect("records_blocked", 1, 3, 1, None)
+    waits = replace(line, groups=(), group_count=0, effects=(blocked,))
+    assert waits.who.endswith("affected_group has those that wait")
+
+
 def test_topics_of_the_findings_are_not_those_of_one_consequence() -> None:
     _, line = made_facts.incident()
     assert replace(line, topics=("m",)).consequence.endswith(" (m)")

@@ -32,6 +32,7 @@ MAY_COLLECT = {
     "jobs/incidents/incidents.py": "sums an incident, and MOST_PLACES of each kind",
     "jobs/incidents/events.py": "MOST_AT_AN_END of each incident and event",
     "jobs/incidents/groups.py": "MOST_RANGES of __consumer_offsets",
+    "jobs/incidents/leaders.py": "a row a copy of incidents, and one a split of some of them",
     "jobs/incidents/lineage.py": "partitions of incidents, and sums of the MOST_READS applications",
     "jobs/incidents/lost.py": "copies that another one outlived, no more than the listing",
     "jobs/incidents/ranges.py": "MOST_READ_AGAIN transactions between whose batches others lie",

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from schemas.columns import array, column, integer, long, string, table
+from schemas.columns import array, boolean, column, integer, long, string, table
 from udfs.arrow.frames import FrameWalker
 from udfs.arrow.read_again import read_again
 from udfs.arrow.replica_blocks import compared, stored_batches
@@ -62,6 +62,7 @@ DIFFERENCE = table(
     integer("other_index", "partition_index of the other copy"),
     column("one", BATCH_PLACE, "the batch in the first copy"),
     column("other", BATCH_PLACE, "the batch in the other; null where it lacks the offset"),
+    boolean("equal_again", "the copies of the block have an equal batch behind it"),
 )
 """The first difference of a kind in a block of two copies."""
 
@@ -133,6 +134,7 @@ def _first_differences(one: Copied, other: Copied) -> Iterator[dict[str, Any]]:
                 "last_offset": int(one.last_offset[i]),
                 "one": one.place(i),
                 "other": None if both is None else other.place(both),
+                "equal_again": bool((~changed[i:]).any()),
             }
 
 

@@ -20,7 +20,14 @@ whose copies were taken at different moments.
 Known bug: KAFKA-16352, KAFKA-19999, KAFKA-9777 for decisions that are never completed.
 """
 
-from jobs.incidents.offset_steps import abort_offsets, of_clients
+from jobs.incidents.offset_steps import (
+    abort_offsets,
+    of_clients,
+    set_groups,
+    start_groups,
+    stop_groups,
+)
+from jobs.incidents.outcome_steps import INVISIBLE, correct_results, produce_again
 from jobs.incidents.signature import (
     DECISION_LOST,
     FORGOTTEN,
@@ -55,6 +62,8 @@ OF_LOST_DECISION = (
     "open_transaction_overdue", *UNLISTED, *FOLLOWS,
 )  # fmt: skip
 
+# A decision that is not carried out.
+NOT_COMPLETED = ("prepare_never_completed", "marker_pending")
 DIFFERENT_COPIES = "txnlog_replica_divergence"
 
 # The transactions that no coordinator ends: their outcome was lost with the log.
@@ -86,15 +95,24 @@ SIGNATURE = Signature(
     known_bug="KAFKA-16352, KAFKA-19999 and KAFKA-9777, where a decision is never completed",
     steps=(
         Step(
-            "List the transactional ids and their states",
+            "Compare the records of the transactional ids that the findings name with the markers "
+            "in their partitions. Where they contradict each other, keep these producers stopped "
+            "until it is known which of them is right",
+        ),
+        Step(
+            "List the transactional ids and their states (brokers from 3.0 on)",
             command="kafka-transactions.sh --bootstrap-server HOST:PORT list",
             check="none stays in PrepareCommit or PrepareAbort",
+            where=NOT_COMPLETED,
         ),
         Step(
             "Move the leader of the __transaction_state partition. The new coordinator loads the "
-            "log and sends the markers of its decisions again",
+            "log and sends the markers of its decisions again. Where the partitions have all "
+            "markers already, of transaction.version 2, their leaders reject them (KAFKA-19999): "
+            "upgrade these brokers first",
             before="all replicas of that partition are in sync",
             check="the ids leave PrepareCommit and PrepareAbort",
+            where=NOT_COMPLETED,
             unless=(DIFFERENT_COPIES, FORGOTTEN),
         ),
         Step(
@@ -119,5 +137,10 @@ SIGNATURE = Signature(
             where=(FORGOTTEN,),
         ),
         *OF_FORGOTTEN,
+        correct_results(),
+        stop_groups(INVISIBLE),
+        set_groups(INVISIBLE),
+        start_groups(INVISIBLE),
+        produce_again(),
     ),
 )

@@ -10,7 +10,8 @@ Evidence: the damaged ranges, byte by byte; the same offsets in a replica on ano
 
 Look-alikes: the torn tail of a broker that was killed, which recovery truncates; a file that was
 copied while it was written. Both are at the end of the newest segment only. A log that was
-truncated below acknowledged data is valid up to its end. An offset that is used again after a
+truncated below acknowledged data is valid up to its end. A side file that cannot be read: a broker
+makes it anew from the log. An offset that is used again after a
 marker without an index entry: there an append failed.
 
 Known bug: none; hardware, file system, or the copying of the dump.
@@ -25,7 +26,6 @@ DAMAGED = (
     "batch_codec_invalid", "batch_attribute_bits_unknown", "control_batch_malformed",
     "control_type_unknown", "legacy_wrapper_invalid", "segment_missing",
     "closed_segment_tail_garbage", "offset_not_increasing", "segment_offset_out_of_range",
-    "snapshot_corrupt", "txnindex_malformed",
 )  # fmt: skip
 # Where the end of a log cannot be read, its checkpoints lie beyond it.
 UNREADABLE = ("batch_crc_mismatch", "batch_length_invalid", "batch_magic_unknown")

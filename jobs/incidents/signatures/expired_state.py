@@ -37,7 +37,7 @@ SIGNATURE = Signature(
         ),
         Step(
             "Raise producer.id.expiration.ms above the longest pause after which a client may "
-            "still retry"
+            "still retry. Brokers before 3.4 have transactional.id.expiration.ms for both"
         ),
     ),
 )

@@ -39,9 +39,17 @@ SIGNATURE = Signature(
     known_bug="KAFKA-15552 (migration from ZooKeeper)",
     steps=(
         Step(
-            "Restart these producers: InitProducerId gives each a new producer epoch or id",
+            "Stop the producers of these transactional ids, and start them again under "
+            "transactional ids that were never used. A restart alone does not help: an id keeps "
+            "its producer id (TransactionMetadata.prepareIncrementProducerEpoch), and each restart "
+            "fences the other producer",
             before="the controller allocates only producer ids above every id in use",
-            check="their next records in __transaction_state have different producer ids",
+            check="the records of the new ids in __transaction_state have different producer ids",
+        ),
+        Step(
+            "Restart a producer without a transactional id: it gets a new producer id",
+            before="the controller allocates only producer ids above every id in use",
+            where=("pid_used_outside_transaction_id", "mixed_transactional_mode"),
         ),
     ),
 )

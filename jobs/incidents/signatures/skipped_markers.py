@@ -14,7 +14,9 @@ of a producer of transaction.version 2. It gets that epoch when its transaction 
 
 Look-alikes: a log that was truncated: there the data of some transaction are gone too. If the cut
 took markers only, just the records of the controller show it: a leader was elected behind the
-Complete record that was not in sync. A late write: there the coordinator never listed the
+Complete record that was not in sync, and nothing that lies behind the marker is older than that. A
+marker that was in memory only when the power failed in all replicas: the partition lost its leader
+behind the Complete record. A late write: there the coordinator never listed the
 partition. A transaction that is being completed: it has no Complete record. Data that the cleaner
 has passed: it passes decided data only, so their marker was there and is lost.
 
@@ -25,6 +27,7 @@ Known bug: KAFKA-20734, seen in 4.3.0. 3.9 queues the markers of such partitions
 from typing import Any
 
 from jobs.incidents.offset_steps import abort_offsets, of_clients
+from jobs.incidents.outcome_steps import INVISIBLE, VISIBLE, correct_results, produce_again
 from jobs.incidents.signature import (
     BUMPED_BY_2,
     CLEANED_DATA,
@@ -70,8 +73,9 @@ SIGNATURE = Signature(
     name="skipped_markers",
     title="The coordinator completed transactions without writing their markers",
     why=(
-        "While a broker was fenced, its partitions had no leader, and the coordinator counted "
-        "their markers as done. The open data take the outcome of the producer's next marker."
+        "While a partition has no leader, as when its broker is fenced, the coordinator counts its "
+        "marker as done. A marker that no disk had yet when all replicas lost power leaves the "
+        "same traces. The open data take the outcome of the producer's next marker."
     ),
     explains=_explains,
     known_bug="KAFKA-20734, seen in 4.3.0",
@@ -83,27 +87,13 @@ SIGNATURE = Signature(
                 cannot="a skipped COMMIT: save its records first (read_uncommitted)",
             )
         ),
-        Step(
-            "Correct results that consumers computed from aborted records. The table consequence "
-            "has their offsets",
-            cannot="the log: the marker that made them visible stays",
-            of=("aborted_records_visible",),
-            offsets=False,
-        ),
-        *abort_offsets("committed_records_invisible", back=("aborted_records_visible",)),
-        Step(
-            "Produce the committed records that are not delivered again, in a new transaction",
-            before=(
-                "the last stable offset has passed them, they are still not delivered, and no "
-                "application has written them again by itself"
-            ),
-            reversible=False,
-            of=("committed_records_invisible",),
-            offsets=False,
-        ),
+        correct_results(),
+        *abort_offsets(INVISIBLE, back=(VISIBLE,)),
+        produce_again(),
         Step(
             "Until a release has the fix: shut brokers down cleanly. After a kill, keep producers "
-            "stopped until the broker has been fenced and is back",
+            "stopped until the broker has been fenced and is back. A partition with one replica "
+            "may lose the end of its log with the power of that broker",
         ),
     ),
 )

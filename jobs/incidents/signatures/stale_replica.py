@@ -11,11 +11,12 @@ are wrong. Or a marker was changed after the broker had written its index: then 
 Evidence: the entry of the side file and the batch that contradicts it.
 
 Look-alikes: damage: there the bytes of batches are wrong. An unclean leader election: there both
-copies have valid batches, of different leaders. Skipped markers, or a late write: there the cleaner
-never passes the data.
+copies have valid batches, of different leaders, up to the end of the older one. Skipped markers, or
+a late write: there the cleaner never passes the data.
 
-Known bug: KAFKA-7866 and other failed appends to side files; KAFKA-8351, a cleaner that removed the
-markers of data that it kept (up to 2.2.1).
+Known bug: KAFKA-6361, a follower that truncates too little after two elections (up to 1.1;
+KIP-279): the copies differ and are equal again behind that. KAFKA-7866 and other failed appends to
+side files. KAFKA-8351, a cleaner that removed the markers of data that it kept (up to 2.2.1).
 """
 
 from jobs.incidents.offset_steps import abort_offsets, of_clients
@@ -24,6 +25,7 @@ from jobs.incidents.signature import (
     CLEANED_DATA,
     DIVERGED_ALIKE,
     DIVERGED_CLEANED,
+    DIVERGED_WITHIN,
     INDEXED_OUTCOME,
     MISSING_MARKER,
     OPEN_DATA,
@@ -33,14 +35,22 @@ from jobs.incidents.signature import (
     of_both,
 )
 
+SNAPSHOTS = ("snapshot_state_mismatch", "snapshot_foreign_producer")
+# Files from which a broker that starts makes others anew.
+REBUILT = (
+    "index_entry_invalid", "timeindex_invalid", *INDEXED_OUTCOME, "txnindex_malformed",
+    "txnindex_empty_transaction", "txnindex_wrong_first_offset", "txnindex_wrong_lso",
+)  # fmt: skip
+# Data that the cleaner passed, without the marker that decided them.
+UNENDED = (CLEANED_DATA, "aborted_data_below_cleaned_bound")
 STALE = (
-    "replica_range_hole", "replica_divergence", DIVERGED_CLEANED, DIVERGED_ALIKE, "offset_gap",
-    "hw_beyond_log_end",
+    "replica_range_hole", "replica_divergence", DIVERGED_CLEANED, DIVERGED_ALIKE, DIVERGED_WITHIN,
+    "offset_gap", "hw_beyond_log_end",
     "hw_below_log_start", "log_start_beyond_end", "recovery_point_beyond_log_end",
     "leader_epoch_checkpoint_mismatch", "leader_epoch_regression", "index_entry_invalid",
     "timeindex_invalid", *INDEXED_OUTCOME,
     "txnindex_empty_transaction", "txnindex_wrong_first_offset", "txnindex_wrong_lso",
-    "snapshot_state_mismatch", "snapshot_foreign_producer", CLEANED_DATA,
+    *SNAPSHOTS, "snapshot_corrupt", "txnindex_malformed", CLEANED_DATA,
     "aborted_data_below_cleaned_bound", "offset_not_increasing",
 )  # fmt: skip
 # The cleaner passes decided data only: these have had a marker.
@@ -68,10 +78,49 @@ SIGNATURE = Signature(
             where=INDEXED_OUTCOME,
         ),
         Step(
-            "Stop the broker, move the index, snapshot and txnindex files of the partition away "
-            "(keep them), and start it. It rebuilds them from the log",
+            "Data are without the marker that they had: do not rebuild indexes or producer snapshots "
+            "of this partition, keep a copy of them, and stop its brokers cleanly only. They are the "
+            "last that know the outcome. A broker that recovers the log without the marker opens "
+            "the transaction again, or delivers what was aborted",
+            check="describe-producers shows no open transaction, as before",
+            where=UNENDED,
+        ),
+        Step(
+            "An index is wrong: stop the broker, move it away with the .index file of its segment "
+            "(keep them), and start the broker. It makes the indexes of a segment anew "
+            "where its .index file is not there; a .txnindex that alone is not there counts as one "
+            "without an aborted transaction",
             before="another in-sync replica can lead the partition",
             check="an audit of a new dump has no finding on this broker",
+            where=REBUILT,
+            unless=UNENDED,
+        ),
+        Step(
+            "A producer snapshot is wrong: stop the broker, move this and all later .snapshot "
+            "files of the partition away (keep them), and the file .kafka_cleanshutdown of the log "
+            "directory, and start it. Without a snapshot, a broker that had stopped cleanly would "
+            "begin with no producer and no open transaction (UnifiedLog.rebuildProducerState)",
+            before="another in-sync replica can lead the partition",
+            check="an audit of a new dump has no finding on this broker, and its newest snapshot "
+            "has producers",
+            where=SNAPSHOTS,
+            unless=UNENDED,
+        ),
+        Step(
+            "A producer snapshot cannot be read: check the disk. When the broker loads the "
+            "partition, it drops the file and goes on from an older snapshot and the log "
+            "(ProducerStateManager.loadFromSnapshot)",
+            where=("snapshot_corrupt",),
+        ),
+        Step(
+            "Copies that differ and are equal again behind that: a follower truncated too little "
+            "(KAFKA-6361, up to 1.1). Save both folders: each may have acknowledged records that "
+            "the other lacks. Then stop the follower, move its folder of the partition away, and "
+            "start it. It fetches the leader's copy",
+            before="another in-sync replica leads the partition, and both folders are saved",
+            cannot="the records that only the moved folder has: produce them again from it",
+            reversible=False,
+            where=(DIVERGED_WITHIN,),
         ),
         Step(
             "Where offsets are missing, move the whole folder of the partition away. The broker "

@@ -12,15 +12,18 @@ partition. If the dump has the old leader's copy: the batches that only that cop
 
 Look-alikes: skipped markers: there the data are in the log and only the marker is not, in every
 partition of the transaction; a cut that took no more than that is told by `__cluster_metadata`
-alone. Retention: it removes the beginning of a log, never the end. A lagging follower: its copy
-only ends earlier. Two clusters in one dump. Copies whose first difference has one leader epoch in
-both: no election is the reason.
+alone. Copies that are equal again behind their difference: a cut takes all up to the end, so one of
+them was truncated too little (KAFKA-6361). Retention: it removes the beginning of a log, never the
+end. A lagging follower: its copy only ends earlier. Two clusters in one dump. Copies whose first
+difference has one leader epoch in both: no election is the reason.
 
 Known bug: none; `unclean.leader.election.enable=true`, elections forced by an operator, or a broker
-whose disk was lost or restored from an older state.
+whose disk was lost or restored from an older state, or that lost the end of its log with its power
+and was the last in sync (KIP-966).
 """
 
 from jobs.incidents.offset_steps import abort_offsets, of_clients
+from jobs.incidents.outcome_steps import INVISIBLE, VISIBLE, correct_results, produce_again
 from jobs.incidents.signature import (
     DIVERGED,
     DIVERGED_ALIKE,
@@ -51,10 +54,11 @@ FOLLOWS = (
 
 SIGNATURE = Signature(
     name="unclean_election",
-    title="A log was truncated below acknowledged data (unclean leader election)",
+    title="A log was truncated below acknowledged data",
     why=(
-        "A replica without these records became leader. The coordinator had completed their "
-        "transactions, so the producers saw the commits succeed."
+        "A replica without these records became leader: by an unclean election, or because it had "
+        "lost the end of its log. Where the coordinator had completed their transactions, the "
+        "producers saw the commits succeed."
     ),
     explains=lambda finding: (
         finding.one_of(*CUT) | (finding.one_of(*FOLLOWS) & finding.beside(*CUT))
@@ -88,7 +92,9 @@ SIGNATURE = Signature(
                 cannot=COMMITTED,
             )
         ),
-        *abort_offsets(*LOSSES),
+        correct_results(),
+        *abort_offsets(*LOSSES, INVISIBLE, back=(VISIBLE,)),
+        produce_again(),
         Step(
             "Produce the lost records again, and of the export only these. They are then at the "
             "end of the partition: consumers get them after newer records of the same key",

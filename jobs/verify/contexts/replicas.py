@@ -177,6 +177,7 @@ def _differing(first: DataFrame) -> DataFrame:
         "other_length": there["length"],
         "one_text": F.col("one.leader_epoch").cast("string"),
         "other_text": F.col("other.leader_epoch").cast("string"),
+        "equal_again": F.col("equal_again"),
         "pairs": F.col("pairs"),
         "between_segments": F.col("between_segments"),
         "clean": about["clean_shutdown"],

@@ -33,7 +33,7 @@ Evidence: the batch in both copies.
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from jobs.model.found import LACK_THE_VALUE, LACK_THEIR_MARKER
+from jobs.model.found import EQUAL_AGAIN, LACK_THE_VALUE, LACK_THEIR_MARKER
 from jobs.verify.check import ERROR, Check, Proof, text
 from jobs.verify.verdict import (
     CLEANED_RANGE,
@@ -80,7 +80,10 @@ CHECK = Check(
         text("the same value, or a newer one, on brokers {broker} and {other_broker}"),
     ),
     found=lambda: _by_kind(
-        text("leader epochs {one_text} and {other_text}; the copies of brokers {pairs} differ"),
+        F.concat(
+            text("leader epochs {one_text} and {other_text}; the copies of brokers {pairs} differ"),
+            F.when(F.col("equal_again"), F.lit(EQUAL_AGAIN)).otherwise(F.lit("")),
+        ),
         text("{contradicting} offsets with different records"),
         text("{one_text}; {contradicting}" + LACK_THEIR_MARKER),
         text("{contradicting}" + LACK_THE_VALUE),
