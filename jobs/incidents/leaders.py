@@ -121,12 +121,12 @@ def _without_survivors(told: list[Seen], known: Known) -> list[Seen]:
     }
     if not ranges:
         return told
-    first: dict[int, list[int]] = {}
+    first: dict[int | None, list[int]] = {}
     for row in known.between(ranges).select("partition_index", "since_ms").collect():
         first.setdefault(row.partition_index, []).append(row.since_ms)
     return [
         one._replace(whole=False, cut_ms=None, cut_broker=None)
-        if any(survived(one, at) for at in first.get(one.partition_index or 0, ()))
+        if any(survived(one, at) for at in first.get(one.partition_index, ()))
         else one
         for one in told
     ]

@@ -212,3 +212,57 @@ def test_no_index_is_rebuilt_before_it_is_known_that_the_marker_is_right() -> No
     assert "do not rebuild it from this log" in rebuilt[0]["what"]
     other = plan(BY_NAME["stale_replica"], [], labels={"index_entry_invalid"})
     assert other == rebuilt[1:]
+
+
+def test_what_a_broker_makes_anew_is_moved_with_the_file_that_makes_it_do_so() -> None:
+    signature = BY_NAME["stale_replica"]
+    snapshots = text_of(plan(signature, [], labels={"snapshot_state_mismatch"}))
+    assert ".kafka_cleanshutdown" in snapshots and ".index file" not in snapshots
+    index = text_of(plan(signature, [], labels={"txnindex_malformed"}))
+    assert "away with the .index file" in index and ".snapshot files" not in index
+    unread = text_of(plan(signature, [], labels={"snapshot_corrupt"}))
+    assert "it drops the file" in unread and "move this" not in unread
+
+
+def test_files_that_alone_know_an_outcome_are_not_rebuilt() -> None:
+    for also in ("snapshot_state_mismatch", "txnindex_missing_entry"):
+        labels = {"cleaned_data_without_marker", also}
+        told = text_of(plan(BY_NAME["stale_replica"], [], labels=labels))
+        assert "do not rebuild them" in told
+        assert ".kafka_cleanshutdown" not in told and "with the .index file" not in told
+
+
+def test_copies_that_are_equal_again_are_saved_before_one_is_fetched_again() -> None:
+    told = text_of(plan(BY_NAME["stale_replica"], [], labels={"replica_divergence/within"}))
+    assert "KAFKA-6361" in told and "Save both folders" in told
+    assert "KAFKA-6361" not in text_of(plan(BY_NAME["stale_replica"], [], labels={"offset_gap"}))
+
+
+def test_a_shared_producer_id_is_left_by_new_transactional_ids_only() -> None:
+    signature = BY_NAME["shared_producer_id"]
+    (only,) = plan(signature, [], labels={"txnlog_pid_shared"})
+    assert "transactional ids that were never used" in only["what"]
+    assert len(plan(signature, [], labels={"mixed_transactional_mode"})) == 2
+
+
+def test_a_leader_is_moved_only_for_a_decision_that_waits() -> None:
+    signature = BY_NAME["coordinator_lost_state"]
+    of_another_outcome = plan(signature, [Place("committed_records_invisible", 1, "u", 0, 2, 4)],
+                              labels={"marker_outcome_mismatch"})  # fmt: skip
+    told = text_of(of_another_outcome)
+    assert "Move the leader" not in told and "Produce the committed records" in told
+    waits = text_of(plan(signature, [], labels={"prepare_never_completed"}))
+    assert "KAFKA-19999" in waits and "Produce the committed records" not in waits
+
+
+def test_what_consumers_got_is_mended_after_a_cut_too() -> None:
+    places = [
+        Place(kind, 1, "u", 0, 2, 4)
+        for kind in ("aborted_records_visible", "committed_records_invisible")
+    ]
+    told = text_of(plan(BY_NAME["unclean_election"], places))
+    assert "Correct results" in told and "Produce the committed records" in told
+
+
+def test_a_setting_of_a_topic_is_told_without_a_place_of_a_consequence() -> None:
+    assert "--entity-name TOPIC --add-config" in commands(plan(BY_NAME["unclean_election"], []))

@@ -78,10 +78,10 @@ SIGNATURE = Signature(
             where=INDEXED_OUTCOME,
         ),
         Step(
-            "Data are without the marker that they had: do not rebuild indexes or producer snapshots "
-            "of this partition, keep a copy of them, and stop its brokers cleanly only. They are the "
-            "last that know the outcome. A broker that recovers the log without the marker opens "
-            "the transaction again, or delivers what was aborted",
+            "Data are without the marker that they had: keep a copy of the indexes and producer "
+            "snapshots of this partition, do not rebuild them, and stop its brokers cleanly only. "
+            "These are the last that know the outcome. A broker that recovers the log without "
+            "the marker opens the transaction again, or delivers what was aborted",
             check="describe-producers shows no open transaction, as before",
             where=UNENDED,
         ),
