@@ -78,7 +78,7 @@ SIGNATURE = Signature(
         "same traces. The open data take the outcome of the producer's next marker."
     ),
     explains=_explains,
-    known_bug="KAFKA-20734, seen in 4.3.0",
+    known_bug="KAFKA-20734 (seen in 4.3.0), where the partition had no leader",
     key=MOMENT,
     steps=(
         *of_clients(
