@@ -45,13 +45,8 @@ def holes(
     between_files = F.col("discontinuity") == "segment_missing"
     reached = F.when(between_files, F.col("files_cleaned_below")).otherwise(F.col("cleaned_below"))
     beyond = ~within_reach(first, reached)
-    stepped = inner(
-        discontinuities.filter(
-            F.col("discontinuity").isin("gap", "segment_missing", GAPS_LEFT_OUT)
-        ),
-        reach,
-        on="partition_index",
-    ).select(
+    kinds = F.col("discontinuity").isin("gap", "segment_missing", GAPS_LEFT_OUT)
+    stepped = inner(discontinuities.filter(kinds), reach, on="partition_index").select(
         "partition_index",
         first.alias("first"),
         F.col("base_offset").alias("end"),
