@@ -46,7 +46,7 @@ def undecided_aborts(
     Where the log has it, the context `decided_partition` shows which of two markers is wrong; not
     where the copy of that log may be older than the marker. `history`: producer ids, of
     `jobs.replay.decisions`; `tolerance`: of clocks, ms. Columns: those of `_in_client_topics`,
-    but single_broker and set_backs.
+    but set_backs.
     """
     aborted = _in_client_topics(transactions, regular_aborts, partition_info).filter(
         ~F.col("marker_commit")
@@ -60,7 +60,7 @@ def undecided_aborts(
         covers_once(F.col("history_covers_ms"), F.col("marker_timestamp"), F.lit(tolerance)),
     )
     undecided = aborted.join(known, on="producer_id", how="left").filter(~surely(decided))
-    return undecided.drop(*names, "single_broker", "set_backs")
+    return undecided.drop(*names, "set_backs")
 
 
 def possible_commits(
@@ -85,14 +85,13 @@ def _in_client_topics(
     Such an epoch is one transaction: a commit raises it under transaction.version 2 only, and what
     follows has the next one (KIP-890). An operator's abort has the epoch of the data.
     Columns: CLOSED_COLUMNS, place (topic-partition), cluster (empty if not known),
-    replicated_below, single_broker, set_backs.
+    replicated_below, set_backs.
     """
     places = partition_info.filter(~F.col("coordinator_topic")).select(
         "partition_index",
         F.concat_ws("-", "topic", "partition").alias("place"),
         F.coalesce("cluster_id", F.lit("")).alias("cluster"),
         "replicated_below",
-        "single_broker",
         "set_backs",
         *LOST_OFFSETS,
     )
