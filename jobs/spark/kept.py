@@ -36,7 +36,8 @@ class KeptFrames:
         Few rows are kept in one partition: a query over them is one task without a shuffle.
         `observed`: their number, told by an Observation of the frame once they are computed.
         """
-        if shuffle_partitions(frame.sparkSession) == 1:
+        in_one_task = shuffle_partitions(frame.sparkSession) == 1
+        if in_one_task:
             frame = frame.coalesce(1)
         if is_known_empty(frame):
             return no_rows_like(frame)
@@ -46,7 +47,10 @@ class KeptFrames:
             rows = kept._jdf.logicalPlan().rdd()
             self._checkpoints.append(rows.id())
             number = observed() if observed is not None else _computed(rows, frame.sparkSession)
-            return _without_size(kept) if number else no_rows_like(frame)
+            if not number:
+                return no_rows_like(frame)
+            # Elsewhere sizes tell Spark what it may broadcast.
+            return _without_size(kept) if in_one_task else kept
         self._persisted.append(frame.persist())
         return _without_past(frame) if frame.count() else no_rows_like(frame)
 
