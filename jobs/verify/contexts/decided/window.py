@@ -29,17 +29,20 @@ def _moments(rows: DataFrame, tolerance: Column) -> DataFrame:
 
     which: COUNTED, UNSEEN, or NEWEST, which is asked in a row without a marker.
     Leaders of the partition before and after it may each differ from the coordinator by apart_ms.
+    `KafkaApis.handleWriteTxnMarkersRequest` stamps a marker before it appends it.
     A moment to which a clock came twice may be any of those; it dates nothing where what lies
     outside of them has no order.
     """
     apart, kept = 2 * F.col("apart_ms"), kept_apart(tolerance)
+    # A marker has its moment before it is appended, so one that is earlier may lie behind.
+    apart_before = F.greatest(apart, tolerance)
     begin, end = sure_moments(F.col("from_ms"), F.col("to_ms"), tolerance, "kept_apart")
     placed = (
         rows.withColumn("reading", F.explode(_readings()))
         .filter("reading is not null")
         .select("*", "reading.*")
         .withColumns({"kept_apart": kept, "misleading": misleading(tolerance)})
-        .withColumns({"begin": begin - apart, "end": end + apart})
+        .withColumns({"begin": begin - apart_before, "end": end + apart})
         .withColumns(
             {
                 "begin": earliest(F.col("begin"), tolerance, "kept_apart"),
