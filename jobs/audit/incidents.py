@@ -19,7 +19,7 @@ from jobs.incidents.lineage import Traffic
 from jobs.incidents.lost import first_differences
 from jobs.incidents.signature import DIVERGED
 from jobs.model.transactions import all_runs
-from jobs.spark.joins import small
+from jobs.spark.joins import inner, small
 from jobs.spark.kept import is_known_empty
 from jobs.spark.local import local_frame
 from jobs.spark.session import TASKS_A_CORE
@@ -114,7 +114,7 @@ def _concerned(audit: Audit, of_findings: DataFrame) -> DataFrame:
     replayed, findings = audit.replayed, audit.verified.findings
     found = first_differences(findings, replayed.partition_info)
     written = all_runs(replayed.states, audit.read.decoded.regular_transactions())
-    behind = written.join(small(found), on="partition_index")
+    behind = inner(written, small(found), on="partition_index")
     beside = behind.filter(F.col("last_offset") >= F.col("cut")).select("producer_id")
     return of_findings.unionByName(beside).distinct()
 

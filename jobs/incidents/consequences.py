@@ -14,7 +14,7 @@ from jobs.incidents.ranges import contiguous
 from jobs.incidents.signature import BLOCKED, DIVERGED, FORGOTTEN, IN_NONE, LOST
 from jobs.model.ending import NAMES, UNENDED, ending, older_epoch
 from jobs.model.owners import with_coordinator
-from jobs.spark.joins import small
+from jobs.spark.joins import inner, small
 from jobs.spark.kept import KeptFrames
 from schemas.verdicts import VIOLATION
 from udfs.arrow.data_between import Between
@@ -71,7 +71,7 @@ def _blocked(placed: DataFrame, known: Known, kept: KeptFrames) -> DataFrame:
             F.max("w.all_aborted").alias("all_aborted"),
         )
     )
-    hanging = waiting.join(small(mine), on=["partition_index", "producer_id"])
+    hanging = inner(waiting, small(mine), on=["partition_index", "producer_id"])
     rows = kept.keep(
         with_coordinator(hanging, known.owners)
         .withColumn("ended_by", _ended_by())
@@ -107,16 +107,16 @@ def _waiting(known: Known) -> DataFrame:
     # What lies below the log start a snapshot has, too.
     one = F.struct("first_offset", "highest_epoch", "first_timestamp", "coordinator_epoch")
     once = known.open.groupBy("partition_index", "producer_id").agg(F.min(one).alias("one"))
+    opened = once.select(
+        "partition_index",
+        "producer_id",
+        F.col("one.highest_epoch").alias("producer_epoch"),
+        F.col("one.first_timestamp").alias("since_ms"),
+        F.col("one.first_offset").alias("start_offset"),
+        F.col("one.coordinator_epoch").alias("marker_coordinator_epoch"),
+    )
     return (
-        once.select(
-            "partition_index",
-            "producer_id",
-            F.col("one.highest_epoch").alias("producer_epoch"),
-            F.col("one.first_timestamp").alias("since_ms"),
-            F.col("one.first_offset").alias("start_offset"),
-            F.col("one.coordinator_epoch").alias("marker_coordinator_epoch"),
-        )
-        .join(small(copies), on="partition_index")
+        inner(opened, small(copies), on="partition_index")
         .withColumn("first_offset", F.greatest("start_offset", "log_start_offset"))
         .filter(F.col("first_offset") < F.col("end"))
     )

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from jobs.incidents.evidence import AROUND_MS, UNCLEAN
 from jobs.incidents.leaders import topics_now
 from jobs.incidents.lineage import InputRead
-from jobs.spark.joins import small
+from jobs.spark.joins import inner, small
 from jobs.spark.local import local_frame
 from schemas.coordinator_states import EMPTY
 from schemas.incident import INCIDENT_EVENT
@@ -167,12 +167,12 @@ def _restarted(placed: DataFrame, spans: DataFrame, txn_log_records: DataFrame) 
     """InitProducerId of producers concerned: a producer started, and fenced the one before it."""
     mine = placed.filter(F.col("producer_id").isNotNull()).select("incident", "producer_id")
     started = txn_log_records.filter((F.col("status") == EMPTY) & F.col("producer_id").isNotNull())
-    found = (
-        started.select("producer_id", "producer_epoch", "timestamp", "offset", "transactional_id")
-        .join(small(mine.distinct()), on="producer_id")
-        .join(small(spans.select("incident", "first_ms", "last_ms")), on="incident")
-        .filter(_around(F.col("timestamp")))
+    told = started.select(
+        "producer_id", "producer_epoch", "timestamp", "offset", "transactional_id"
     )
+    of_mine = inner(told, small(mine.distinct()), on="producer_id")
+    span = small(spans.select("incident", "first_ms", "last_ms"))
+    found = inner(of_mine, span, on="incident").filter(_around(F.col("timestamp")))
     return _rows(
         found,
         F.lit("producer_started"),

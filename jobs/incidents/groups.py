@@ -8,7 +8,7 @@ from jobs.incidents.known import Known
 from jobs.incidents.lost import LOSSES
 from jobs.incidents.misdecided import VISIBLE
 from jobs.incidents.signature import BLOCKED
-from jobs.spark.joins import small
+from jobs.spark.joins import inner, small
 from jobs.spark.local import local_frame
 from schemas.incident import AFFECTED_GROUP, BEFORE, INSIDE, OWN, READ
 from schemas.topics import OFFSETS_TOPIC
@@ -40,7 +40,7 @@ def newest_offsets(commits: DataFrame, copies: DataFrame) -> DataFrame:
 
     `commits`: `Decoded.effective_commits`; `copies`: `furthest_offsets`.
     """
-    mine = commits.join(small(copies), on="partition_index")
+    mine = inner(commits, small(copies), on="partition_index")
     newest = F.max(F.struct("commit.effective_offset", "commit.committed_offset"))
     return (
         mine.groupBy(*KEY)
@@ -86,7 +86,7 @@ def own_commits(consequences: DataFrame, known: Known, newest: DataFrame) -> Dat
     told = [(number, *[row[name] for name in names]) for number, row in enumerate(asked)]
     numbered = small(local_frame(consequences.sparkSession, told, RANGES))
     commit = F.struct("record_offset", "committed_offset", "first_offset", "last_offset")
-    found = known.commits_in(ranges).join(numbered, on="number")
+    found = inner(known.commits_in(ranges), numbered, on="number")
     last = found.groupBy("incident", "kind", "ended_by", *KEY).agg(
         F.max(commit).alias("commit"),
         # Splits have commits of their own, copies the same ones.
@@ -120,7 +120,8 @@ def affected_groups(consequences: DataFrame, derived: DataFrame, offsets: DataFr
     names = ("incident", "topic", "partition", "kind", "first_offset", "last_offset")
     of_derived = derived.withColumn("kind", F.lit(DERIVED)).select(*names)
     both = consequences.select(*names).unionByName(of_derived)
-    joined = both.filter(F.col("first_offset").isNotNull()).join(
+    joined = inner(
+        both.filter(F.col("first_offset").isNotNull()),
         offsets.withColumnsRenamed(
             {"committed_topic": "topic", "committed_partition": "partition"}
         ),

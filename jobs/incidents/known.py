@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 
 from jobs.incidents.assign import PLACE
 from jobs.model.transactions import folded_transactions
-from jobs.spark.joins import small
+from jobs.spark.joins import inner, small
 from schemas.incident import CONSEQUENCE
 from udfs.arrow.data_between import Between
 from udfs.arrow.own_commits import CommitsIn
@@ -53,7 +53,7 @@ def written(known: Known) -> DataFrame:
     ended = known.transactions.select(*transaction, "outcome")
     in_log = known.runs.filter(F.col("has_data") & F.col("transactional") & ~F.col("initial"))
     replayed = (
-        in_log.join(ended, on=transaction)
+        inner(in_log, ended, on=transaction)
         .groupBy(*transaction, "producer_epoch", "outcome")
         .agg(
             F.min("first_offset").alias("first_offset"),
@@ -67,12 +67,9 @@ def written(known: Known) -> DataFrame:
     # Runs are told apart by the epoch of their data; a folded transaction has one.
     folded = folded_transactions(known.regular).withColumnRenamed("first_timestamp", "since_ms")
     place = known.info.select("partition_index", *PLACE)
-    return (
-        replayed.select(*names)
-        .unionByName(folded.select(*names))
-        .join(small(place), on="partition_index")
-        .withColumn("listed", F.concat_ws("-", "topic", "partition"))
-    )
+    both = replayed.select(*names).unionByName(folded.select(*names))
+    placed = inner(both, small(place), on="partition_index")
+    return placed.withColumn("listed", F.concat_ws("-", "topic", "partition"))
 
 
 def shaped(rows: DataFrame, kind: Column, **values: Column) -> DataFrame:

@@ -22,7 +22,7 @@ from jobs.incidents.evidence import (
     survived,
 )
 from jobs.incidents.known import Known
-from jobs.spark.joins import small
+from jobs.spark.joins import inner, small
 from schemas.verdicts import VIOLATION
 from udfs.arrow.data_between import Between
 
@@ -65,11 +65,10 @@ def seen(placed: DataFrame, changes: DataFrame, known: Known) -> list[Seen]:
     )
     leaving = changes.filter(F.col("event").isin(*OF_LEAVING)).select("event", "at_ms", "broker")
     partitions = found.select("topic", "partition").distinct()
-    leading = (
-        changes.filter(F.col("event").isin(*OF_LEADERS))
-        .join(small(topics_now(changes)), on="topic_id")
-        .join(small(partitions), on=["topic", "partition"])
-        .select("event", "at_ms", "broker", "topic", "partition")
+    of_leaders = changes.filter(F.col("event").isin(*OF_LEADERS))
+    of_topics = inner(of_leaders, small(topics_now(changes)), on="topic_id")
+    leading = inner(of_topics, small(partitions), on=["topic", "partition"]).select(
+        "event", "at_ms", "broker", "topic", "partition"
     )
     both = found.unionByName(leaving, True).unionByName(leading, True).coalesce(1)
     told = [Seen(*row) for row in both.mapInArrow(judged, SEEN).collect()]

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.incidents.downstream import Partition, Reads, downstream, name
-from jobs.spark.joins import small
+from jobs.spark.joins import inner, small
 from jobs.spark.local import local_frame
 from schemas.incident import AFFECTED
 from schemas.lineage import FIRST_READ, WRITTEN
@@ -174,7 +174,7 @@ def _readers(
     """(incident, producer id) -> the first of its transactions that read beyond, as FIRST_READ."""
     rows = [(incident, *place, spread.first[incident, place]) for incident, place in frontier]
     begins = small(local_frame(inputs.sparkSession, rows, THRESHOLDS))
-    found = inputs.join(begins, on=["topic", "partition"]).mapInArrow(first_reads, FIRST_READ)
+    found = inner(inputs, begins, on=["topic", "partition"]).mapInArrow(first_reads, FIRST_READ)
     return first_of_each(found.collect())
 
 
@@ -236,7 +236,7 @@ def _written(asked: Sequence[Since], traffic: Traffic) -> DataFrame:
         "partition_index", "topic", "partition"
     )
     return (
-        of_copy.join(small(place), on="partition_index")
+        inner(of_copy, small(place), on="partition_index")
         .groupBy("incident", "producer_id", "topic", "partition")
         .agg(*sums, F.max("transactions").alias("transactions"), F.max("records").alias("records"))
     )

@@ -8,7 +8,7 @@ from jobs.incidents.known import EPOCH, Known, shaped, written
 from jobs.incidents.ranges import contiguous, without_others
 from jobs.incidents.signature import DIVERGED, LOST
 from jobs.model.copies import topic_of_copies
-from jobs.spark.joins import small
+from jobs.spark.joins import inner, small
 from jobs.spark.kept import KeptFrames
 from schemas.verdicts import VIOLATION
 from udfs.arrow.data_between import Between
@@ -32,20 +32,19 @@ def first_differences(
     copies = partition_info.select("partition_index", *PLACE, *topic_of_copies())
     differ = rows.filter((F.col(code) == DIVERGED) & (F.col("verdict") == VIOLATION))
     cuts = (
-        differ.join(small(copies), on=[*PLACE])
+        inner(differ, small(copies), on=[*PLACE])
         .groupBy(*OF_TOPIC)
         .agg(F.min("offset_first").alias("cut"), *told)
     )
-    return (
-        copies.select("partition_index", *OF_TOPIC).join(small(cuts), on=OF_TOPIC).drop(*OF_TOPIC)
-    )
+    of_copies = copies.select("partition_index", *OF_TOPIC)
+    return inner(of_copies, small(cuts), on=OF_TOPIC).drop(*OF_TOPIC)
 
 
 def lost(placed: DataFrame, known: Known, kept: KeptFrames) -> list[DataFrame]:
     """Rows of CONSEQUENCE without audit_id. `placed`: see `jobs.incidents.assign`."""
     cut_by = F.min("incident").alias("cut_by")
     cuts = first_differences(placed, known.info, "label", cut_by)
-    outlived = kept.keep(_outlived(known).join(small(cuts), on="partition_index"))
+    outlived = kept.keep(inner(_outlived(known), small(cuts), on="partition_index"))
     return [_committed(placed, outlived, known), _plain(outlived, known, kept)]
 
 
@@ -58,7 +57,7 @@ def _outlived(known: Known) -> DataFrame:
         F.max("final_leader_epoch").alias("leader_epoch")
     )
     place = known.info.select("partition_index", *PLACE, *topic_of_copies())
-    compared = newest.join(small(place), on="partition_index").withColumn(
+    compared = inner(newest, small(place), on="partition_index").withColumn(
         "highest", F.max("leader_epoch").over(Window.partitionBy(*OF_TOPIC))
     )
     return compared.filter("leader_epoch < highest").drop("leader_epoch", "highest")
@@ -143,15 +142,12 @@ def _plain(outlived: DataFrame, known: Known, kept: KeptFrames) -> DataFrame:
         F.sum("records").alias("records"),
         F.min("since_ms").alias("since_ms"),
     )
-    rows = (
-        found.join(small(outlived), on="partition_index")
-        .join(small(high_watermarks), on="partition_index")
-        .withColumns(
-            {
-                "provable": is_replicated(F.col("last_offset"), F.col("high_watermark")),
-                "size": F.sum("records").over(Window.partitionBy("partition_index")),
-            }
-        )
+    behind_cut = inner(found, small(outlived), on="partition_index")
+    rows = inner(behind_cut, small(high_watermarks), on="partition_index").withColumns(
+        {
+            "provable": is_replicated(F.col("last_offset"), F.col("high_watermark")),
+            "size": F.sum("records").over(Window.partitionBy("partition_index")),
+        }
     )
     size = F.struct("size", "partition_index")
     most = F.max(size).over(Window.partitionBy(*OF_TOPIC))

@@ -19,7 +19,7 @@ from jobs.incidents.whose import nearest, whose
 from jobs.model.ending import runs_here
 from jobs.model.owners import with_coordinator
 from jobs.model.state_names import named
-from jobs.spark.joins import small
+from jobs.spark.joins import inner, small
 from jobs.spark.kept import KeptFrames, is_known_empty
 from schemas.coordinator_states import PREPARE_ABORT
 from schemas.verdicts import VIOLATION
@@ -90,7 +90,7 @@ def _in_shared_epochs(placed: DataFrame, completed: DataFrame) -> DataFrame | No
             "producer_epoch": F.col("data_epoch"),
         }
     )
-    return listed.filter(F.col("verdict") == VIOLATION).join(small(shared), on=[*KEY])
+    return inner(listed.filter(F.col("verdict") == VIOLATION), small(shared), on=[*KEY])
 
 
 def _with_due(rows: DataFrame, known: Known) -> DataFrame:
@@ -123,13 +123,13 @@ def _counted(
     `by_key`: KEY, shared, and decided_commit: what no transaction of the partition may
     differ from.
     """
-    rows = _with_due(written(known).join(by_key, on=[*KEY]), known)
+    rows = _with_due(inner(written(known), by_key, on=[*KEY]), known)
     wrong = kept.keep(rows.filter(F.col("decided_commit") != (F.col("outcome") == "commit")))
     if is_known_empty(wrong):
         return []
     stable = known.states.select("partition_index", "last_stable_offset")
     mine = (
-        wrong.join(small(stable), on="partition_index")
+        inner(wrong, small(stable), on="partition_index")
         .alias("d")
         .join(
             small(whose(placed, "data_epoch")).alias("w"),
@@ -157,7 +157,7 @@ def _sums() -> tuple[Column, Column]:
 def _merged(lacking: DataFrame, known: Known) -> DataFrame:
     """What took the outcome of a later marker of its epoch: a finding, and what it lies in."""
     stable = known.states.select("partition_index", "last_stable_offset")
-    rows = _with_due(written(known).join(small(stable), on="partition_index"), known).alias("d")
+    rows = _with_due(inner(written(known), small(stable), on="partition_index"), known).alias("d")
     names = (*PLACE, "producer_id", "offset_first", "decided_commit", "incident")
     found = small(lacking.select(*names)).alias("f")
     joined = rows.join(

@@ -7,7 +7,7 @@ of their first batch, which may be a client's, and the marker before it.
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from jobs.spark.joins import small
+from jobs.spark.joins import inner, small
 
 KEYS = (
     "prepare_file", "prepare_position", "producer_id", "producer_epoch", "broker", "topic",
@@ -34,21 +34,18 @@ def moments(
     `jobs.replay.transactions`; `info`: partition_info; `files`: the listing.
     """
     place = info.select("partition_index", "broker", "topic", "partition")
-    of_start = (
-        transactions.filter(F.col("first_offset").isNotNull())
-        .join(small(place), on="partition_index")
-        .select(
-            "broker",
-            "topic",
-            "partition",
-            "producer_id",
-            F.col("first_offset").alias("offset_first"),
-            # A client's clock may be wrong; what is behind a marker is not older than that.
-            F.greatest(
-                F.coalesce("last_append_ms", "first_timestamp"), "opening_marker.timestamp"
-            ).alias("at"),
-            *[F.lit(None).cast(KNOWN[name]).alias(name) for name in KNOWN if name != "at"],
-        )
+    begun = transactions.filter(F.col("first_offset").isNotNull())
+    of_start = inner(begun, small(place), on="partition_index").select(
+        "broker",
+        "topic",
+        "partition",
+        "producer_id",
+        F.col("first_offset").alias("offset_first"),
+        # A client's clock may be wrong; what is behind a marker is not older than that.
+        F.greatest(
+            F.coalesce("last_append_ms", "first_timestamp"), "opening_marker.timestamp"
+        ).alias("at"),
+        *[F.lit(None).cast(KNOWN[name]).alias(name) for name in KNOWN if name != "at"],
     )
     if decisions is None:
         return of_start
@@ -59,7 +56,7 @@ def moments(
         "data_epoch",
         F.col("prepare_offset").alias("decided_offset"),
     )
-    of_record = decisions.join(small(paths), on="record_file_index").select(
+    of_record = inner(decisions, small(paths), on="record_file_index").select(
         F.col("path").alias("prepare_file"),
         F.col("record_position").alias("prepare_position"),
         *known,

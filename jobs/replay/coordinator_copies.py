@@ -97,7 +97,7 @@ def _only_here(
 ) -> DataFrame:
     """One row a copy with an `only_here`: see `with_other_copies`. `outlasted`: partitions."""
     record = ("partition_index", "offset", "leader_epoch", "transactional_id")
-    mine = copies.join(small(outlasted.select("partition_index")), on="partition_index")
+    mine = inner(copies, small(outlasted.select("partition_index")), on="partition_index")
     untold = keep(
         inner(records.select(*record), small(mine), on="partition_index").filter(
             ~is_replicated(F.col("offset"), F.col("replicated_below"))

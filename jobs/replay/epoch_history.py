@@ -214,8 +214,10 @@ def epoch_histories(txn_log_records: DataFrame, partition_info: DataFrame) -> Da
         F.col("clean_shutdown").alias("coordinator_clean_shutdown"),
     )
     # A record that cannot be read is one that is missing, and has no number of its own.
-    readable = txn_log_records.filter(F.col("error").isNull()).join(
-        small(copies.select("partition_index", "replicated_below")), on="partition_index"
+    readable = inner(
+        txn_log_records.filter(F.col("error").isNull()),
+        small(copies.select("partition_index", "replicated_below")),
+        on="partition_index",
     )
     by_copy = (
         inner(_by_epoch(readable), small(copies), on="partition_index")

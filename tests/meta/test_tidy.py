@@ -94,6 +94,18 @@ def is_delta_format(call: ast.Call) -> bool:
     return named and [ast.unparse(argument) for argument in call.args] == ["'delta'"]
 
 
+def joins_inside(call: ast.Call) -> bool:
+    """frame.join(other, on=...) that is an inner one; text.join(words) has no `on`."""
+    given = {keyword.arg: keyword.value for keyword in call.keywords}
+    how = given.get("how")
+    inner = how is None or (isinstance(how, ast.Constant) and how.value == "inner")
+    return (
+        isinstance(call.func, ast.Attribute)
+        and call.func.attr == "join"
+        and ("on" in given and inner)
+    )
+
+
 def reads_to_the_end(call: ast.Call) -> bool:
     named = isinstance(call.func, ast.Attribute) and call.func.attr == "rowsBetween"
     return named and ast.unparse(call.args[-1]) == "Window.unboundedFollowing"
@@ -122,6 +134,16 @@ FORBIDDEN = (
             "jobs/audit/torn_epochs.py": "two numbers a transaction, bounded by MOST_CHOSEN",
             "jobs/replay/aborted_lists.py": "three numbers a transaction that is not regular, "
             "bounded by MOST_LONG",
+        },
+    ),
+    Forbidden(
+        "an inner .join()",
+        joins_inside,
+        "inner() in jobs/spark/joins.py: Spark would shuffle what is in one task behind it",
+        {
+            "jobs/spark/joins.py": "the only module that makes inner joins of an audit",
+            "jobs/export/export.py": "records of all sizes",
+            "jobs/cli/commands/export.py": "records of all sizes",
         },
     ),
     Forbidden(".toPandas()", calls_method("toPandas"), "stay in Spark, or use mapInArrow", {}),
@@ -288,6 +310,8 @@ SNIPPETS = [
     (no_forbidden_calls, "rows = frame.collect()", "dump = collect(paths)"),
     (no_forbidden_calls, "frame.limit(3).toPandas()", "frame.toPandas"),
     (no_forbidden_calls, "frame.toArrow()", "frame.toArrow"),
+    (no_forbidden_calls, "a.join(b, on='x')", "a.join(b, on='x', how='left')"),
+    (no_forbidden_calls, "a.join(b, on='x', how='inner')", "', '.join(words)"),
     (no_forbidden_calls, "print('x')", "self.print('x')"),
     (no_forbidden_calls, "datetime.now(UTC)", "clock.now()"),
     (no_forbidden_calls, "datetime.datetime.now()", "datetime.fromtimestamp(ms)"),

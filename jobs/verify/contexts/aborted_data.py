@@ -4,7 +4,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.model.coordinator_log import CoordinatorLog
-from jobs.spark.joins import small
+from jobs.spark.joins import inner, small
 from jobs.verify.contexts.open_lookups import OF_TRANSACTION, epochs, moments
 from jobs.verify.contexts.open_transaction import all_aborted, appended_by
 
@@ -23,10 +23,9 @@ def aborted_data(
     their producer runs; `tolerance`: how far brokers' clocks may be apart, ms.
     """
     known = partition_info.drop("batches", "records")  # those of the whole partition
-    opened = (
-        transactions.filter(F.col("outcome") == "open")
-        .join(small(known), on="partition_index")
-        .withColumn("listed", F.concat_ws("-", "topic", "partition"))
+    still_open = transactions.filter(F.col("outcome") == "open")
+    opened = inner(still_open, small(known), on="partition_index").withColumn(
+        "listed", F.concat_ws("-", "topic", "partition")
     )
     return (
         opened.join(small(moments(opened, states, tolerance)), on=OF_TRANSACTION, how="left")

@@ -257,7 +257,7 @@ def _arrived(markers: DataFrame, owed: DataFrame, tolerance: int) -> DataFrame:
     dated = ~came_twice_within(F.col("timestamp"), F.col("marker_timestamp"), F.lit(tolerance))
 
     return (
-        markers.join(small(owed), on=["listed_index", "producer_id", "producer_epoch", "commit"])
+        inner(markers, small(owed), on=["listed_index", "producer_id", "producer_epoch", "commit"])
         # The coordinator has its answer when the marker is replicated (acks=-1).
         .filter(is_replicated(F.col("marker_offset"), F.col("replicated_below")))
         # Before transaction.version 2 an earlier transaction has a marker of the same epoch.

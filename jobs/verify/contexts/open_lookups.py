@@ -127,8 +127,11 @@ def _last_markers(opened: DataFrame, states: DataFrame) -> DataFrame:
         "partition_index", F.struct(before["offset"], before["timestamp"]).alias("marker")
     )
     return (
-        of_states.union(of_open)
-        .join(small(opened.select("partition_index").distinct()), on="partition_index")
+        inner(
+            of_states.union(of_open),
+            small(opened.select("partition_index").distinct()),
+            on="partition_index",
+        )
         .groupBy("partition_index")
         .agg(F.max("marker")["marker_timestamp"].alias("last_marker_ms"))
     )
@@ -288,7 +291,7 @@ def _none_lost_since(records: DataFrame, partition_info: DataFrame) -> DataFrame
     )
     losing = small(copies.filter(F.col("lost_up_to") > 0))
     behind = (
-        records.join(losing.select("partition_index", "lost_up_to"), on="partition_index")
+        inner(records, losing.select("partition_index", "lost_up_to"), on="partition_index")
         .filter(F.col("offset") >= F.col("lost_up_to"))
         .groupBy("partition_index")
         .agg(F.min_by("latest_timestamp", "offset").alias("behind_ms"))

@@ -11,6 +11,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.model.set_back_clocks import came_twice
+from jobs.spark.joins import inner
 from jobs.verify.contexts.decided.early_markers import of_markers
 from jobs.verify.contexts.decided.events import OF_EPOCH, events, runs_from
 from jobs.verify.contexts.decided.gaps import with_gaps
@@ -167,12 +168,14 @@ def _out_of_order(rows: DataFrame, decided: DataFrame, markers: DataFrame) -> Da
         return found.groupBy(*OF_EPOCH).agg(F.array_sort(F.collect_list(one)).alias(name))
 
     completed = listed_decisions(decided.filter(F.col("complete_offset").isNotNull()))
-    of_decisions = completed.join(keys, on=["producer_id", "marker_epoch", "listed"])
-    of_markers = markers.join(keys, on=OF_EPOCH).filter(
+    of_decisions = inner(completed, keys, on=["producer_id", "marker_epoch", "listed"])
+    of_markers = inner(markers, keys, on=OF_EPOCH).filter(
         F.col("known_from_ms").isNull() | of_known_decision()
     )
-    both = in_order(of_decisions, "prepare_offset", "commit", "decisions").join(
-        in_order(of_markers, "marker_offset", "marker_commit", "there"), on=OF_EPOCH
+    both = inner(
+        in_order(of_decisions, "prepare_offset", "commit", "decisions"),
+        in_order(of_markers, "marker_offset", "marker_commit", "there"),
+        on=OF_EPOCH,
     )
     # How many decisions, from the first on, have a marker behind that of the one before.
     met = F.aggregate(

@@ -98,14 +98,15 @@ def _decision_events(keys: DataFrame, decided: DataFrame, tolerance: Column) -> 
             )
         ]
     )
-    return (
-        keys.join(
-            listed_decisions(decided.filter(in_effect()))
-            .withColumnRenamed("marker_epoch", "decided_epoch")
-            .withColumn("marker_epoch", F.explode(F.array_distinct(F.array("decided_epoch",
-                                                                           "data_epoch")))),
-            on=["producer_id", "marker_epoch", "listed"],
+    decisions = (
+        listed_decisions(decided.filter(in_effect()))
+        .withColumnRenamed("marker_epoch", "decided_epoch")
+        .withColumn(
+            "marker_epoch", F.explode(F.array_distinct(F.array("decided_epoch", "data_epoch")))
         )
+    )
+    return (
+        inner(keys, decisions, on=["producer_id", "marker_epoch", "listed"])
         .filter(own | (F.col("data_epoch") == F.col("marker_epoch")))
         .select(*OF_EPOCH, "commit", F.col("prepare_offset").alias("at"), own.alias("own"),
                 due.alias("due"), due_as_read.alias("due_as_read"),

@@ -12,7 +12,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.model.set_back_clocks import came_twice_within
-from jobs.spark.joins import small
+from jobs.spark.joins import inner, small
 from jobs.verify.contexts.decided.events import is_due, runs_from
 from jobs.verify.contexts.decided.matching import KEY, in_effect, listed_decisions
 from jobs.verify.contexts.decided.moments import misleading
@@ -92,7 +92,7 @@ def _asked(rows: DataFrame, decided: DataFrame, tolerance: Column) -> DataFrame:
     )
     ordered &= ~surely(F.size(misleading(tolerance)) > 0)
     return (
-        beside.join(small(of_copy), on=["producer_id", "marker_epoch", "commit", "listed"])
+        inner(beside, small(of_copy), on=["producer_id", "marker_epoch", "commit", "listed"])
         .filter(is_due(prepared, went_on, F.col("whole_from")) & ordered)
         .withColumns({"opens": opens, "closes": closes})
     )
