@@ -52,6 +52,8 @@ from schemas.violation import FINDING_KEY, FINDING_PLACE
 from udfs.rules.logic import surely
 
 PLACE = ("broker", "topic", "partition")
+# Codes of findings whose epoch is that of a marker.
+OF_MARKER, OF_TWO_MARKERS = "marker_", ("conflicting_markers", "duplicate_marker")
 MOST_TOPICS = 20
 
 UNKNOWN = -1
@@ -61,8 +63,8 @@ def placed(findings: DataFrame, moments: DataFrame, of_version_2: DataFrame | No
     """One row a finding and place: `incident` (null: none), kind, label, finding, verdict, at.
 
     completed, data_epoch, decided_offset: of the decision that it is about, see
-    `jobs.incidents.moments`. Where no record of one is known, data_epoch is the finding's own
-    epoch. That of a marker is not the epoch of its data under transaction.version 2.
+    `jobs.incidents.moments`. Where no record of one is known, data_epoch is epoch_of_data: the
+    finding's own epoch, null for that of a marker, which under transaction.version 2 is another.
     decided_commit: of a finding about a decision, whether that was COMMIT; else it says nothing.
     came_late: the data came after the end of their own transaction. all_aborted: of open data,
     whether ABORT is proven to be what was decided about all of them.
@@ -85,10 +87,11 @@ def with_moments(
     if of_version_2 is not None:
         known = small(of_version_2.withColumn("given", F.lit(True)))
         is_above = ~surely(F.col("producer_epoch") <= F.col("older_up_to"))
+        is_above |= surely(F.array_contains("given_epochs", F.col("producer_epoch")))
         told = (
             findings.join(known, on="producer_id", how="left")
             .withColumn("of_version_2", F.col("given") & is_above)
-            .drop("given", "older_up_to")
+            .drop("given", "older_up_to", "given_epochs")
         )
     return _rows(told).unionByName(moments, allowMissingColumns=True).coalesce(1)
 
@@ -118,6 +121,7 @@ def _rows(findings: DataFrame) -> DataFrame:
         .when((F.col("code") == BUMPED) & surely(F.col("of_version_2")), BUMPED_BY_2)
         .otherwise(F.col("code"))
     )
+    of_marker = F.col("code").startswith(OF_MARKER) | F.col("code").isin(*OF_TWO_MARKERS)
     prepare = F.get(F.filter("evidence", lambda proof: proof["role"] == PREPARE_RECORD), 0)
     own = F.array(F.struct(*FINDING_PLACE.names))
     # In a step of its own: beside an explode every row would get its own number.
@@ -132,6 +136,7 @@ def _rows(findings: DataFrame) -> DataFrame:
         "verdict",
         "producer_id",
         "producer_epoch",
+        F.when(~of_marker, F.col("producer_epoch")).alias("epoch_of_data"),
         prepare["file"].alias("prepare_file"),
         prepare["byte_position"].alias("prepare_position"),
         F.posexplode(F.coalesce("places", own)).alias("turn", "place"),
@@ -152,7 +157,7 @@ def assign(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     if not table.num_rows:
         return
     known = _moments(table, both.filter(is_moment))
-    known["data_epoch"] = pc.coalesce(known["data_epoch"], table["producer_epoch"])
+    known["data_epoch"] = pc.coalesce(known["data_epoch"], table["epoch_of_data"])
     for name, values in known.items():
         table = table.set_column(table.schema.get_field_index(name), name, values)
     table = table.drop_columns([one for one in table.column_names if one.startswith("prepare_")])

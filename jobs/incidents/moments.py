@@ -1,7 +1,7 @@
 """When what a finding is about happened, as far as the logs date it: it tells causes apart.
 
-A decision has the coordinator's clock. Open data that nobody decided about have only the timestamp
-of their first batch, which may be a client's, and the marker before it.
+A decision has the coordinator's clock, a marker the leader's. Open data that nobody decided about
+have only the timestamp of their first batch, which may be a client's, and the marker before it.
 """
 
 from pyspark.sql import DataFrame
@@ -10,14 +10,14 @@ from pyspark.sql import functions as F
 from jobs.spark.joins import inner, small
 
 KEYS = (
-    "prepare_file", "prepare_position", "producer_id", "producer_epoch", "broker", "topic",
+    "prepare_file", "prepare_position", "producer_id", "epoch_of_data", "broker", "topic",
     "partition", "offset_first",
 )  # fmt: skip
 # What a moment is found by, the best first: the record that decided, the epoch where it is that of
-# one transaction, and where the data begin.
+# one transaction, and where the data begin or the marker lies.
 BY_RECORD, BY_EPOCH, BY_START = (
     ("prepare_file", "prepare_position"),
-    ("producer_id", "producer_epoch"),
+    ("producer_id", "epoch_of_data"),
     ("broker", "topic", "partition", "producer_id", "offset_first"),
 )
 # What is known of a moment; of a decision also when it was completed, the epoch of its data, and
@@ -34,17 +34,19 @@ def moments(
     `jobs.replay.transactions`; `info`: partition_info; `files`: the listing.
     """
     place = info.select("partition_index", "broker", "topic", "partition")
-    begun = transactions.filter(F.col("first_offset").isNotNull())
-    of_start = inner(begun, small(place), on="partition_index").select(
-        "broker",
-        "topic",
-        "partition",
-        "producer_id",
-        F.col("first_offset").alias("offset_first"),
-        # A client's clock may be wrong; what is behind a marker is not older than that.
-        F.greatest(
-            F.coalesce("last_append_ms", "first_timestamp"), "opening_marker.timestamp"
-        ).alias("at"),
+    # A client's clock may be wrong; what is behind a marker is not older than that.
+    begun = F.greatest(F.coalesce("last_append_ms", "first_timestamp"), "opening_marker.timestamp")
+    both_ends = F.array(
+        F.struct(F.col("first_offset").alias("offset_first"), begun.alias("at")),
+        F.struct(
+            F.col("marker_offset").alias("offset_first"), F.col("marker_timestamp").alias("at")
+        ),
+    )
+    ends = transactions.select("partition_index", "producer_id", F.inline(both_ends))
+    dated = ends.filter(F.col("offset_first").isNotNull())
+    of_start = inner(dated, small(place), on="partition_index").select(
+        *BY_START,
+        "at",
         *[F.lit(None).cast(KNOWN[name]).alias(name) for name in KNOWN if name != "at"],
     )
     if decisions is None:
@@ -63,7 +65,7 @@ def moments(
     )
     of_epoch = decisions.filter(~F.col("shares_epoch")).select(
         "producer_id",
-        F.col("data_epoch").alias("producer_epoch"),
+        F.col("data_epoch").alias("epoch_of_data"),
         *known,
     )
     both = of_record.unionByName(of_epoch, allowMissingColumns=True)

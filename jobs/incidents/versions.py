@@ -13,7 +13,8 @@ def of_version_2(
     """producer_id of producers, each once, that transaction.version 2 gave an epoch (KIP-890).
 
     older_up_to: the highest epoch of their data that a COMMIT marker of the same epoch ended, as
-    under version 0 and 1; null for none. What is not above it may be from before an upgrade.
+    under version 0 and 1; null for none. What is not above it may be from before an upgrade, but for
+    given_epochs: those that a COMMIT marker of version 2 gave the producer; null for none.
     `decisions`, `transactions`: see `jobs.incidents.moments`; `txn_log_records`: of the
     coordinator's log, those that were not folded away. Only under that version a COMMIT marker has
     a higher epoch than its data (`TransactionMetadata.prepareAbortOrCommit`).
@@ -27,8 +28,13 @@ def of_version_2(
     for one in others:
         first = first.unionByName(one)
     told_of = first.filter(F.col("producer_id").isNotNull()).distinct()
-    older = transactions.filter(
-        F.col("marker_commit") & (F.col("marker_epoch") == F.col("highest_epoch"))
+    same = F.col("marker_epoch") == F.col("highest_epoch")
+    by_producer = (
+        transactions.filter("marker_commit")
+        .groupBy("producer_id")
+        .agg(
+            F.max(F.when(same, F.col("highest_epoch"))).alias("older_up_to"),
+            F.collect_set(F.when(raised, F.col("marker_epoch"))).alias("given_epochs"),
+        )
     )
-    up_to = older.groupBy("producer_id").agg(F.max("highest_epoch").alias("older_up_to"))
-    return told_of.join(small(up_to), on="producer_id", how="left")
+    return told_of.join(small(by_producer), on="producer_id", how="left")

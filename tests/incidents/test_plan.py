@@ -232,6 +232,18 @@ def test_files_that_alone_know_an_outcome_are_not_rebuilt() -> None:
         assert ".kafka_cleanshutdown" not in told and "with the .index file" not in told
 
 
+def test_a_copy_is_fetched_anew_only_where_it_lacks_records() -> None:
+    """A fetched copy has no index or snapshot from before the cleaner took the marker."""
+
+    def moved(*labels: str) -> bool:
+        told = text_of(plan(BY_NAME["stale_replica"], [], labels=set(labels)))
+        return "move the whole folder" in told
+
+    assert moved("replica_range_hole") and moved("offset_gap", "snapshot_corrupt")
+    assert not moved("snapshot_corrupt") and not moved("index_entry_invalid")
+    assert not moved("offset_gap", "cleaned_data_without_marker")
+
+
 def test_copies_that_are_equal_again_are_saved_before_one_is_fetched_again() -> None:
     told = text_of(plan(BY_NAME["stale_replica"], [], labels={"replica_divergence/within"}))
     assert "KAFKA-6361" in told and "Save both folders" in told

@@ -35,6 +35,7 @@ BLOCK = table(
     long("end_offset", "offset after the last one to compare"),
     array("one_pieces", PIECE, "where the block lies in one copy; null for nowhere"),
     array("other_pieces", PIECE, "where the block lies in the other"),
+    boolean("equal_again", "a later block is the same in both"),
 )
 """A block of offsets that differs between two copies."""
 
@@ -62,7 +63,7 @@ DIFFERENCE = table(
     integer("other_index", "partition_index of the other copy"),
     column("one", BATCH_PLACE, "the batch in the first copy"),
     column("other", BATCH_PLACE, "the batch in the other; null where it lacks the offset"),
-    boolean("equal_again", "the copies of the block have an equal batch behind it"),
+    boolean("equal_again", "behind it both copies have an equal batch or block"),
 )
 """The first difference of a kind in a block of two copies."""
 
@@ -142,12 +143,11 @@ def _of_block(block: dict[str, Any], max_batch_bytes: int) -> Iterator[dict[str,
     """Rows of DIFFERENCE, with `turned` where the first copy is the other one of the pair."""
     one = _read_copy(block["one_pieces"], block, max_batch_bytes)
     other = _read_copy(block["other_pieces"], block, max_batch_bytes)
-    for row in _first_differences(one, other):
-        yield row | {"turned": False}
+    rows = [row | {"turned": False} for row in _first_differences(one, other)]
     # What differs is reported once; what is missing may be missing on either side.
-    for row in _first_differences(other, one):
-        if row["difference"] == LACKS:
-            yield row | {"turned": True}
+    turned = [row for row in _first_differences(other, one) if row["difference"] == LACKS]
+    for row in rows + [row | {"turned": True} for row in turned]:
+        yield row | {"equal_again": row["equal_again"] or block["equal_again"]}
 
 
 def differences(pair: dict[str, Any], max_batch_bytes: int) -> Iterator[dict[str, Any]]:

@@ -53,6 +53,9 @@ STALE = (
     *SNAPSHOTS, "snapshot_corrupt", "txnindex_malformed", CLEANED_DATA,
     "aborted_data_below_cleaned_bound", "offset_not_increasing",
 )  # fmt: skip
+LACKING = tuple(
+    name for name in STALE if name not in (*REBUILT, *SNAPSHOTS, "snapshot_corrupt", *UNENDED)
+)
 # The cleaner passes decided data only: these have had a marker.
 FOLLOWS = (
     MISSING_MARKER, OPEN_DATA, "hanging_transaction", "lso_stuck", "open_transaction_overdue",
@@ -128,6 +131,8 @@ SIGNATURE = Signature(
             before="a replica that has these offsets is in sync and leads",
             cannot="offsets that no replica has",
             reversible=False,
+            where=LACKING,
+            unless=UNENDED,
         ),
         *of_clients(
             *end_steps(

@@ -97,8 +97,8 @@ def _ranges(copies: DataFrame, sets: DataFrame) -> DataFrame:
     )
 
 
-def _uneven_blocks(blocks: DataFrame, copies: DataFrame, sets: DataFrame) -> DataFrame:
-    """Blocks that are not the same in all copies of a partition: one row a block, `present`.
+def _blocks_of_sets(blocks: DataFrame, copies: DataFrame) -> DataFrame:
+    """One row a block of a partition that has several copies: its offsets, and `present`.
 
     `present`: structs (partition_index, digest, batches, pieces) of the copies that have it.
     """
@@ -113,16 +113,10 @@ def _uneven_blocks(blocks: DataFrame, copies: DataFrame, sets: DataFrame) -> Dat
         small(of_set),
         on="partition_index",
     )
-    content = F.struct("digest", "batches")
     present = F.struct("partition_index", "digest", "batches", "pieces")
-    return inner(
-        by_copy.groupBy("replica_set", "first_offset", "end_offset").agg(
-            F.collect_list(present).alias("present"),
-            (F.min(content) == F.max(content)).alias("same"),
-        ),
-        small(sets.select("replica_set", "copies")),
-        on="replica_set",
-    ).filter(~F.col("same") | (F.size("present") < F.col("copies")))
+    return by_copy.groupBy("replica_set", "first_offset", "end_offset").agg(
+        F.collect_list(present).alias("present")
+    )
 
 
 def _of(index: str) -> Column:
@@ -136,16 +130,19 @@ def suspicious_blocks(blocks: DataFrame, copies: DataFrame, sets: DataFrame) -> 
     `blocks`: rows of `log_row.BLOCK_TYPE` with partition_index and file_index. A pair is a struct
     of PAIR and blocks: the first of its blocks that differ and of those that one copy lacks, by
     offset. A block is a struct of first_offset and end_offset of what is to be compared,
-    one_pieces, other_pieces.
+    one_pieces, other_pieces; equal_again: a later block is the same in both.
     """
     one, other = F.col("one"), F.col("other")
     differ = ~one["digest"].eqNullSafe(other["digest"])
     differ |= ~one["batches"].eqNullSafe(other["batches"])
+    same = F.when(~differ & one["digest"].isNotNull(), F.col("first_offset"))
+    last_same = F.max(same).over(Window.partitionBy(*PAIR))
     beside = (
-        inner(_uneven_blocks(blocks, copies, sets), small(_ranges(copies, sets)), on="replica_set")
+        inner(_blocks_of_sets(blocks, copies), small(_ranges(copies, sets)), on="replica_set")
         .filter((F.col("end_offset") > F.col("from")) & (F.col("first_offset") < F.col("below")))
         .withColumn("one", _of("one_index"))
         .withColumn("other", _of("other_index"))
+        .withColumn("last_same", last_same)
         .filter(differ)
     )
     one_lacks_it = one["digest"].isNull() | other["digest"].isNull()
@@ -155,6 +152,7 @@ def suspicious_blocks(blocks: DataFrame, copies: DataFrame, sets: DataFrame) -> 
         F.least("end_offset", "below").alias("end_offset"),
         one["pieces"].alias("one_pieces"),
         other["pieces"].alias("other_pieces"),
+        surely(F.col("last_same") > F.col("first_offset")).alias("equal_again"),
     )
     by_pair = (
         beside.withColumn("rank", F.row_number().over(first))

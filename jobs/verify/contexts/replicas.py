@@ -70,6 +70,7 @@ def _differences(selected: DataFrame, files: DataFrame, max_batch_bytes: int) ->
             one["end_offset"].alias("end_offset"),
             _located(one["one_pieces"]).alias("one_pieces"),
             _located(one["other_pieces"]).alias("other_pieces"),
+            one["equal_again"].alias("equal_again"),
         )
 
     pairs = (
