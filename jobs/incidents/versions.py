@@ -13,8 +13,8 @@ def of_version_2(
     """producer_id of producers, each once, that transaction.version 2 gave an epoch (KIP-890).
 
     older_up_to: the highest epoch of their data that a COMMIT marker of the same epoch ended, as
-    under version 0 and 1; null for none. What is not above it may be from before an upgrade, but for
-    given_epochs: those that a COMMIT marker of version 2 gave the producer; null for none.
+    under version 0 and 1; null for none. What is not above it may be from before an upgrade, but
+    for given_epochs: those that a COMMIT marker of version 2 gave the producer; null for none.
     `decisions`, `transactions`: see `jobs.incidents.moments`; `txn_log_records`: of the
     coordinator's log, those that were not folded away. Only under that version a COMMIT marker has
     a higher epoch than its data (`TransactionMetadata.prepareAbortOrCommit`).
