@@ -64,11 +64,16 @@ def _outlived(known: Known) -> DataFrame:
 
 
 def _named(placed: DataFrame) -> DataFrame:
-    """Committed transactions of which findings say that a partition has nothing."""
+    """Committed transactions of which findings say that a partition has nothing.
+
+    lost_from: the offset behind which that is. In front of it transactions may share the epoch.
+    """
     found = placed.filter(
         (F.col("label") == LOST) & (F.col("verdict") == VIOLATION) & F.col("decided_commit")
     )
-    return found.groupBy(*PARTITION, *EPOCH).agg(F.min("incident").alias("named_by"))
+    return found.groupBy(*PARTITION, *EPOCH).agg(
+        F.min("incident").alias("named_by"), F.min("offset_first").alias("lost_from")
+    )
 
 
 def _committed(placed: DataFrame, outlived: DataFrame, known: Known) -> DataFrame:
@@ -87,6 +92,9 @@ def _committed(placed: DataFrame, outlived: DataFrame, known: Known) -> DataFram
         .filter(F.col("outcome") == "commit")
         .join(behind, on="partition_index", how="left")
         .join(small(named), on=[*PARTITION, *EPOCH], how="left")
+        .withColumn(
+            "named_by", F.when(F.col("first_offset") >= F.col("lost_from"), F.col("named_by"))
+        )
     )
     whole = F.coalesce(F.col("first_offset") >= F.col("cut"), F.lit(True))
     counted = F.when(whole, F.col("records")).alias("records")

@@ -18,7 +18,8 @@ COLUMNS = """
     file_index:int, first_position:bigint, first_length:int>, copied_later
     boolean, history_later boolean, history_after_all boolean, stale_offset bigint, stale_first
     bigint, stale_last bigint, undecided_offset bigint, short_place bigint, short_as_read
-    boolean, short_number bigint, short_unseen boolean, held_from bigint, last_older bigint,
+    boolean, short_number bigint, short_unseen boolean, all_lost boolean, held_from bigint,
+    last_older bigint,
     marker_missing boolean, commits_undecided
     boolean, other_settled boolean, other_short boolean, other_outcome boolean, replaced
     boolean, opposed struct<offset:bigint, place:bigint, first:bigint, last:bigint,

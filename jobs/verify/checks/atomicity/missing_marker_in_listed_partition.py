@@ -82,9 +82,48 @@ from udfs.rules.extent import is_replicated
 from udfs.rules.logic import surely
 
 
+def _nothing_is_there() -> Column:
+    """Whether the partition has neither the marker nor open data that it would end."""
+    return F.col("data_run").isNull() | F.col("all_lost")
+
+
 def _lost_from_the_head() -> Column:
     """Whether what shows the loss is only that the log should begin with its partition."""
     return F.col("data_run").isNull() & (F.col("last_older") < 0)
+
+
+def _of_open_data() -> Column:
+    """What to do about data without their marker."""
+    return text(
+        "Records of producer {producer_id} from offset {lacking_first} on stay open until its next "
+        "marker. They then have that marker's outcome instead of {decision}. If they are still "
+        "open, and kafka-transactions.sh describe shows no transaction of {transactional_id} that "
+        "is Ongoing or prepared with this partition, {abort}. Look for data that were lost with "
+        "the marker. Correct the results of consumers of {topic}-{partition}.",
+        abort=F.when(
+            F.col("topic") == OFFSETS_TOPIC,
+            F.concat(
+                F.lit(
+                    f"abort them with kafka-transactions.sh. Before it: {OFFSETS_FIRST} After it: "
+                ),
+                F.when(F.col("all_aborted"), F.lit(OFFSETS_ABORTED)).otherwise(F.lit(OFFSETS_SET)),
+            ),
+        )
+        .when(
+            F.col("commit"),
+            F.lit(
+                "let the next COMMIT of the producer there deliver them, or save them "
+                "(isolation.level=read_uncommitted) and then abort them with kafka-transactions.sh"
+            ),
+        )
+        .when(F.col("all_aborted"), F.lit("abort them with kafka-transactions.sh"))
+        .otherwise(
+            F.lit(
+                "save them (isolation.level=read_uncommitted), as others that lie open with them "
+                "may be committed, and then abort them with kafka-transactions.sh"
+            )
+        ),
+    )
 
 
 CHECK = Check(
@@ -142,6 +181,14 @@ CHECK = Check(
         F.when(
             F.col("short_unseen"),
             text("no marker of the producer between the two records of the coordinator"),
+        )
+        .when(F.col("all_lost") & F.col("markers").isNull(), text(NO_DATA + "{lacking_first}"))
+        .when(
+            F.col("all_lost"),
+            text(
+                NO_DATA + "{lacking_first}; {markers} {decision} markers of that epoch instead of "
+                "{completes}"
+            ),
         )
         .when(
             F.col("short_place").isNotNull() & (F.col("markers") >= F.col("completes")),
@@ -203,34 +250,22 @@ CHECK = Check(
             ).otherwise(F.lit("")),
         )
     ),
-    remedy=lambda: text(
-        "Records of producer {producer_id} from offset {lacking_first} on stay open until its next "
-        "marker. They then have that marker's outcome instead of {decision}. If they are still "
-        "open, and kafka-transactions.sh describe shows no transaction of {transactional_id} that "
-        "is Ongoing or prepared with this partition, {abort}. Look for data that were lost with "
-        "the marker. Correct the results of consumers of {topic}-{partition}.",
-        abort=F.when(
-            F.col("topic") == OFFSETS_TOPIC,
-            F.concat(
-                F.lit(
-                    f"abort them with kafka-transactions.sh. Before it: {OFFSETS_FIRST} After it: "
-                ),
-                F.when(F.col("all_aborted"), F.lit(OFFSETS_ABORTED)).otherwise(F.lit(OFFSETS_SET)),
+    remedy=lambda: (
+        F.when(
+            _nothing_is_there() & F.col("commit"),
+            text(
+                "Nothing of the transaction lies open there. Look for its records in the other "
+                "copies of {topic}-{partition} while there are any, and produce again what is "
+                "lost. Correct the results of consumers of {topic}-{partition}."
             ),
         )
         .when(
-            F.col("commit"),
-            F.lit(
-                "let the next COMMIT of the producer there deliver them, or save them "
-                "(isolation.level=read_uncommitted) and then abort them with kafka-transactions.sh"
+            _nothing_is_there(),
+            text(
+                "Nothing of the transaction lies open there, so nothing is to be aborted. Look for "
+                "other data of {topic}-{partition} that were lost at that place."
             ),
         )
-        .when(F.col("all_aborted"), F.lit("abort them with kafka-transactions.sh"))
-        .otherwise(
-            F.lit(
-                "save them (isolation.level=read_uncommitted), as others that lie open with them "
-                "may be committed, and then abort them with kafka-transactions.sh"
-            )
-        ),
+        .otherwise(_of_open_data())
     ),
 )

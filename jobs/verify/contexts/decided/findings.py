@@ -331,7 +331,7 @@ def _with_shown(rows: DataFrame) -> DataFrame:
         .otherwise(F.col(one))
         for name, one in names.items()
     }
-    return rows.withColumns(shown).drop("all_lost")
+    return rows.withColumns(shown)
 
 
 def with_findings(rows: DataFrame, markers: DataFrame, files: DataFrame, ages: Ages) -> DataFrame:
