@@ -139,7 +139,7 @@ def seen_at(
             cut_ms=cut.at_ms, cut_broker=cut.broker, begin=begin, since_ms=one.completed
         )
     for one in asked:
-        gone = _gone(one, ordered, cuts) if one.label == MISSING_MARKER else None
+        gone = _gone(one, ordered) if one.label == MISSING_MARKER else None
         if gone is not None:
             return told._replace(gone_ms=gone.at_ms, completed_ms=one.completed)
     return told
@@ -181,9 +181,15 @@ def _behind(found: Found, cuts: Sequence[Change]) -> Change | None:
     return next((one for one in cuts if since <= one.at_ms <= since + AROUND_MS), None)
 
 
-def _gone(found: Found, changes: Sequence[Change], cuts: Sequence[Change]) -> Change | None:
-    """The loss of the leader, if the decision was completed before the next and nothing was cut."""
-    if found.completed is None:
+def _gone(found: Found, changes: Sequence[Change]) -> Change | None:
+    """The loss of the leader, if the marker cannot have been written.
+
+    Nobody led the partition from before the Prepare record until behind the Complete record. A
+    marker is sent no earlier than the first. The second is written when the last partition of the
+    transaction has answered (`TransactionMarkerChannelManager.maybeWriteTxnCompletion`), so by
+    itself it tells nothing about this one.
+    """
+    if found.at is None or found.completed is None:
         return None
     # A new leader of the very moment may have come behind the decision.
     turn = bisect_left(changes, found.completed, key=lambda one: one.at_ms)
@@ -195,4 +201,4 @@ def _gone(found: Found, changes: Sequence[Change], cuts: Sequence[Change]) -> Ch
     last = changes[turn - 1] if turn else None
     if last is None or last.event != NO_LEADER or found.completed > last.at_ms + NEAR_MS:
         return None
-    return None if any(one.at_ms >= last.at_ms for one in cuts) else last
+    return last if found.at >= last.at_ms else None

@@ -109,10 +109,19 @@ def test_a_cut_in_another_partition_or_of_another_decision_is_no_reason_to_renam
     assert seen([EARLIER, bump], GONE, UNCLEAN).whole
 
 
-def test_a_cut_behind_a_time_without_a_leader_leaves_both_causes_open() -> None:
+def test_a_marker_that_nobody_could_take_was_never_written_whatever_was_cut_off_later() -> None:
     both = [seen([SKIPPED], GONE, UNCLEAN)]
-    assert evidence("skipped_markers", both) is None
-    assert kind_by("skipped_markers", False, both) == "unclean_election"
+    assert evidence("skipped_markers", both) is not None
+    assert kind_by("skipped_markers", False, both) == "skipped_markers"
+
+
+def test_a_marker_may_have_been_written_between_its_prepare_record_and_the_loss() -> None:
+    """The Complete record waits for the slowest partition of the transaction."""
+    before = SKIPPED._replace(at=GONE.at_ms - 1)
+    assert evidence("skipped_markers", [seen([before], GONE, BACK)]) is None
+    at_once = SKIPPED._replace(at=GONE.at_ms)
+    assert evidence("skipped_markers", [seen([at_once], GONE, BACK)]) is not None
+    assert evidence("skipped_markers", [seen([SKIPPED._replace(at=None)], GONE, BACK)]) is None
 
 
 def test_a_broker_that_leads_again_without_being_in_sync_cuts_nothing_off() -> None:
