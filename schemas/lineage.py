@@ -1,6 +1,8 @@
 """What applications read and wrote in transactions, as tasks pass it on; not Delta tables."""
 
-from schemas.columns import binary, integer, long, string, table
+from pyspark.sql.types import IntegerType
+
+from schemas.columns import array, binary, boolean, integer, long, string, table
 
 INPUT_COMMIT = table(
     long("record_offset", "offset of the commit's record"),
@@ -64,13 +66,43 @@ OWN_COMMIT = table(
 )
 """The last commit of a group and partition in a range of `__consumer_offsets`, in one split."""
 
+SURVIVED = table(integer("number", "number of what was asked"))
+"""What a batch of one split refutes (`udfs.arrow.survivors`)."""
+
 METADATA_CHANGE = table(
     string("event", "broker_registered, broker_fenced, broker_unfenced, broker_stopping, "
-           "leader_elected, leader_elected_uncleanly, no_leader, or topic"),
+           "leader_elected, leader_elected_uncleanly, no_leader, or topic; null where a "
+           "partition keeps its leader"),
     long("at_ms", "timestamp of its batch, ms, controller clock"),
     integer("broker", "the broker, or the new leader; null for none"),
     string("topic_id", "topic id as in partition.metadata; null of a broker"),
     string("name", "of a topic its name"),
     integer("partition", "partition number; null of brokers and topics"),
+    long("offset", "offset of the record"),
+    array("in_sync", IntegerType(), "in-sync replicas from now on, the last ones where there are "
+          "none; null: as before"),
+    array("eligible", IntegerType(), "eligible leader replicas from now on; null: as before"),
+    boolean("alone", "the record makes the new leader the only one in sync, and assigns no "
+            "replicas: no leader asked for it"),
 )  # fmt: skip
 """A change of brokers or leaders in `__cluster_metadata`, and the names of topics."""
+
+ASKED = table(
+    long("begin", "base offset from which batches count"),
+    long("after_ms", "a batch refutes it that is newer than this, ms"),
+    long("before_ms", "and older than this, ms"),
+)
+"""What would refute a cut (`jobs.incidents.evidence`)."""
+
+SEEN = table(
+    integer("incident", "number of the incident"),
+    integer("partition_index", "numbered by collect; null for a copy that is not in the dump"),
+    string("topic", "topic name"),
+    integer("partition", "partition number"),
+    long("gone_ms", "when the leader was lost, ms, controller clock; null: nothing shows it"),
+    long("completed_ms", "timestamp of the Complete record, ms, coordinator clock"),
+    long("cut_ms", "when a leader was elected that was not in sync, ms; null: nothing shows it"),
+    integer("cut_broker", "that leader"),
+    array("asked", ASKED, "what would refute it"),
+)
+"""What the metadata log has of one place of an incident (`jobs.incidents.evidence`)."""

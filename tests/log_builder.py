@@ -122,7 +122,9 @@ Options of a case, all optional
     controller: what the controller wrote, with created: a list of `EVENT at=S`, by time. fence,
             unfence, register or stop, with broker=N; no_leader, elect or unclean (broker=N, the new
             leader) of the partition; output: of that of `output`, old: of the topic of before,
-            partition=N: of another one of the topic
+            partition=N: of another one of the topic; isr=1+2, elr=, last=: the replicas in sync,
+            eligible, last known as eligible from now on, `none` for none; in_sync: only these
+            change; assigned: the new leader becomes the only replica
     beside: the lines of a further partition of the topic, 1, on the same broker; with created
     beside_base: 5        that partition begins with this offset
     topic: __consumer_offsets     place it in an internal topic; __cluster_metadata: broker bare
@@ -208,7 +210,9 @@ VERBS = {
 }  # fmt: skip
 # Events of `controller`: api keys of records about brokers; how many tags those of leaders have.
 BROKER_EVENTS = {"register": 0, "fence": 7, "unfence": 8, "stop": 17}
-LEADER_EVENTS = {"no_leader": 1, "elect": 1, "unclean": 2}
+LEADER_EVENTS = ("no_leader", "elect", "unclean", "in_sync")
+# What they tell of replicas: tags of PartitionChangeRecord.
+IN_SYNC = {"isr": 0, "elr": 6, "last": 7}
 # The legal way to a state, for the first record of an id.
 LED_UP_BY: dict[str, tuple[str, ...]] = {
     "Empty": (),
@@ -339,6 +343,11 @@ def tagged_value(api_key: int, message: bytes, tags: Iterable[tuple[int, bytes]]
     """The same with tagged fields, each shorter than 128 bytes."""
     fields = [bytes([tag, len(content)]) + content for tag, content in tags]
     return metadata_value(api_key, message)[:-1] + bytes([len(fields)]) + b"".join(fields)
+
+
+def broker_list(brokers: Sequence[int]) -> bytes:
+    """Ids of brokers, as records of __cluster_metadata have them."""
+    return bytes([len(brokers) + 1]) + struct.pack(f">{len(brokers)}i", *brokers)
 
 
 def topic_id_of(name: str, number: int) -> bytes:
@@ -535,8 +544,7 @@ class LogBuilder:
 
     def assign(self, topic: str, partition: int, brokers: Sequence[int]) -> None:
         """A batch of __cluster_metadata: a partition of the topic is created on these brokers."""
-        replicas = bytes([len(brokers) + 1]) + struct.pack(f">{len(brokers)}i", *brokers)
-        message = struct.pack(">i", partition) + topic_id_of(topic, 0) + replicas
+        message = struct.pack(">i", partition) + topic_id_of(topic, 0) + broker_list(brokers)
         contents: Contents = [(None, metadata_value(3, message))]
         self._append_data(Line("plain"), transactional=False, contents=contents)
 
@@ -553,9 +561,15 @@ class LogBuilder:
             value = tagged_value(api_key, struct.pack(">iq", broker, 1), stops)
         elif event in LEADER_EVENTS:
             here = case.partition if partition is None else partition
-            tags = [(1, struct.pack(">i", broker)), (5, b"\x01")][: LEADER_EVENTS[event]]
+            tags = {1: struct.pack(">i", broker)} if event != "in_sync" else {}
+            tags |= {2: broker_list([broker])} if line.flag("assigned") else {}
+            tags |= {5: b"\x01"} if event == "unclean" else {}
+            for name, tag in IN_SYNC.items():
+                brokers = line.text_of(name)
+                if brokers is not None:
+                    tags[tag] = broker_list([int(n) for n in brokers.split("+") if n != "none"])
             message = struct.pack(">i", here) + topic_id_of(topic, older)
-            value = tagged_value(5, message, tags)
+            value = tagged_value(5, message, sorted(tags.items()))
         else:
             raise NotationError(f"{text!r}: unknown event")
         moment = Line(f"plain at={line.text_of('at')}")

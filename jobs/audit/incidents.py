@@ -15,6 +15,7 @@ from jobs.incidents.events import Logs
 from jobs.incidents.groups import furthest_offsets, newest_offsets
 from jobs.incidents.incidents import Incidents, Offsets, incidents
 from jobs.incidents.known import Known
+from jobs.incidents.leaders import judged_elections
 from jobs.incidents.lineage import Traffic
 from jobs.incidents.lost import first_differences
 from jobs.incidents.signature import DIVERGED
@@ -23,7 +24,7 @@ from jobs.spark.joins import inner, small
 from jobs.spark.kept import is_known_empty
 from jobs.spark.local import local_frame
 from jobs.spark.session import TASKS_A_CORE
-from schemas.lineage import BETWEEN, INPUT_COMMITS, METADATA_CHANGE, OWN_COMMIT
+from schemas.lineage import BETWEEN, INPUT_COMMITS, METADATA_CHANGE, OWN_COMMIT, SURVIVED
 from schemas.log_row import SPLIT
 from schemas.topics import OFFSETS_TOPIC, TXN_LOG_TOPIC
 from schemas.verdicts import VIOLATION
@@ -31,6 +32,7 @@ from udfs.arrow.data_between import Between, read_between
 from udfs.arrow.input_commits import read_input_commits
 from udfs.arrow.metadata_changes import read_changes
 from udfs.arrow.own_commits import CommitsIn, read_own_commits
+from udfs.arrow.survivors import Asked, read_survivors
 
 
 def with_incidents(
@@ -77,6 +79,7 @@ def _found(audit: Audit, states: DataFrame) -> Incidents | None:
             splits=replayed.splits,
             between=lambda ranges: _between(audit, ranges),
             commits_in=lambda ranges: _commits_in(audit, ranges),
+            survivors=lambda asked: _survivors(audit, asked),
         )
 
     offsets = Offsets(
@@ -96,7 +99,11 @@ def _found(audit: Audit, states: DataFrame) -> Incidents | None:
 
     def logs(decisions: DataFrame | None) -> Logs:
         records = replayed.coordinator_log.txn_log_records
-        changes = None if not files else cache(lambda: kept.keep(_changes(audit, files)))
+        changes = (
+            None
+            if not files
+            else cache(lambda: kept.keep(judged_elections(_changes(audit, files))))
+        )
         return Logs(decisions, records, changes)
 
     codes = {code for code, _, _ in audit.verdict.counts}
@@ -149,6 +156,11 @@ def _between(audit: Audit, ranges: Mapping[int, Between]) -> DataFrame:
 def _commits_in(audit: Audit, ranges: Mapping[int, Sequence[CommitsIn]]) -> DataFrame:
     """Rows of OWN_COMMIT of some copies of partitions of __consumer_offsets."""
     return _of_ranges(audit, ranges, read_own_commits, OWN_COMMIT)
+
+
+def _survivors(audit: Audit, asked: Mapping[int, Sequence[tuple[int, Asked]]]) -> DataFrame:
+    """Rows of SURVIVED of some copies."""
+    return _of_ranges(audit, asked, read_survivors, SURVIVED)
 
 
 def _of_ranges(

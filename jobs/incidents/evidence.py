@@ -3,20 +3,22 @@
 A moment of a decision has the coordinator's clock, one of a leader the controller's.
 """
 
-from bisect import bisect_left
-from collections.abc import Collection, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from jobs.incidents.signature import LOST, MISSING_MARKER
+from jobs.incidents.signature import DIVERGED, DIVERGED_ALIKE, LOST, MISSING_MARKER
 from jobs.model.moment import moment
+from udfs.arrow.survivors import Asked
 
 UNCLEAN, NO_LEADER = "leader_elected_uncleanly", "no_leader"
 OF_LEADERS = ("leader_elected", UNCLEAN, NO_LEADER)
-# A broker of which one batch of the controller says that it is gone and what it led has no leader.
-OF_LEAVING = ("broker_fenced", "broker_registered", "broker_stopping")
 CUT, SKIPPED, LATE = "unclean_election", "skipped_markers", "late_write"
 # The kinds of which the metadata log may have evidence.
 CONCERNED = (CUT, SKIPPED, LATE)
+# Findings that tell what an incident is about; others of a place follow from them.
+DIFFERS = (DIVERGED, DIVERGED_ALIKE)
+CAUSED = (LOST, MISSING_MARKER, *DIFFERS)
 # How far around what is affected changes of brokers and leaders are told to belong to it, ms.
 AROUND_MS = 600_000
 # How long nobody leads a partition of which the log has no further change, ms.
@@ -24,77 +26,82 @@ NEAR_MS = 120_000
 
 
 class Change(NamedTuple):
-    """A partition has another leader (`broker`), or none; `event`: one of OF_LEADERS."""
+    """A partition has another leader (`broker`), or none; `event`: one of OF_LEADERS.
+
+    `cut`: the leader may lack what the one before it had.
+    """
 
     at_ms: int
     event: str
     broker: int | None = None
+    cut: bool = False
 
 
 class Found(NamedTuple):
     """A violation at one place.
 
     `at`: when its transaction was decided or its data began, ms; `completed`: when its decision
-    was, None where that is not known; `last`: its last offset, None for none.
+    was, None where that is not known; `last`: its last offset, None for none; `committed`: it was
+    decided so.
     """
 
     label: str
     at: int | None
     completed: int | None
     last: int | None = None
+    committed: bool = False
 
 
 class Seen(NamedTuple):
     """What the metadata log has of one place of an incident.
 
-    `whole`: behind each of the violations a leader was elected that was not in sync; `cut_ms` and
-    `cut_broker` are the first one behind the first violation, with data in the log from `begin` on,
-    and `since_ms` the moment of the decision that it may have cut off. `gone_ms`: when the leader
-    was lost, where the decision of a violation was completed (`completed_ms`) before there was
-    another. All None where there is none.
+    `gone_ms`: when the leader was lost, where no marker of its violations can have been written;
+    `completed_ms`: when the decision of the first was completed. `cut_ms` and `cut_broker`: the
+    first cut, where behind each violation there is one; `asked`: what would refute one of them.
+    None where not all are so.
     """
 
     incident: int
     partition_index: int | None
     topic: str
     partition: int
-    whole: bool = False
-    cut_ms: int | None = None
-    cut_broker: int | None = None
-    begin: int | None = None
-    since_ms: int | None = None
     gone_ms: int | None = None
     completed_ms: int | None = None
+    cut_ms: int | None = None
+    cut_broker: int | None = None
+    asked: Sequence[Asked] = ()
 
 
 def kind_by(kind: str, proven: bool, seen: Sequence[Seen]) -> str:
     """The signature of an incident, as far as the controller's records contradict the findings.
 
     A marker that a cut took without any data leaves the traces of one that was never written, or of
-    data that came late. The records of the controller tell them apart: in each partition a leader
-    that was not in sync was elected behind the decision, or behind the data. `proven`: the findings
-    prove the signature by themselves. `seen`: of each place of the incident.
+    data that came late; one that was never written, of a transaction without data there, those of a
+    cut. The records of the controller tell them apart, where they show it at each place of the
+    incident. `proven`: the findings prove the signature by themselves. `seen`: of each place.
     """
-    if kind not in (SKIPPED, LATE) or proven or evidence(kind, seen) is not None:
+    if proven or kind not in CONCERNED:
         return kind
-    return CUT if seen and all(one.whole for one in seen) else kind
+    if evidence(SKIPPED, seen) is not None:
+        return SKIPPED
+    return kind if evidence(CUT, seen) is None else CUT
 
 
 def evidence(kind: str, seen: Sequence[Seen]) -> str | None:
     """A sentence, where the controller's records show what the signature of an incident says.
 
-    `seen`: see `kind_by`.
+    At each of its places: the cause of one is not that of another. `seen`: see `kind_by`.
     """
-    if kind == CUT:
-        return _unclean([one for one in seen if one.cut_ms is not None])
-    if kind == SKIPPED:
-        return _without_leader([one for one in seen if one.gone_ms is not None])
+    if not seen:
+        return None
+    if kind == CUT and all(one.cut_ms is not None for one in seen):
+        return _unclean(seen)
+    if kind == SKIPPED and all(one.gone_ms is not None for one in seen):
+        return _without_leader(seen)
     return None
 
 
-def _unclean(seen: Sequence[Seen]) -> str | None:
-    if not seen:
-        return None
+def _unclean(seen: Sequence[Seen]) -> str:
     first = min(seen, key=lambda one: (one.cut_ms or 0, one.topic, one.partition))
     return (
         f"The metadata log has it: broker {first.cut_broker} became leader of {first.topic}-"
@@ -102,103 +109,113 @@ def _unclean(seen: Sequence[Seen]) -> str | None:
     )
 
 
-def _without_leader(seen: Sequence[Seen]) -> str | None:
-    if not seen:
-        return None
+def _without_leader(seen: Sequence[Seen]) -> str:
     first = min(seen, key=lambda one: (one.gone_ms or 0, one.topic, one.partition))
     gone, completed = moment(first.gone_ms or 0), moment(first.completed_ms or 0)
     return (
         f"The metadata log has it: {first.topic}-{first.partition} lost its leader at {gone}, and "
-        f"the decision was completed at {completed}, "
+        f"the transaction was decided after that and completed at {completed}, "
         "while it had none (by the clocks of the controller and of the coordinator)."
     )
 
 
 def seen_at(
     place: tuple[int, int | None, str, int],
+    kind: str,
     found: Sequence[Found],
     changes: Sequence[Change],
-    left: Mapping[int, Collection[int]],
-) -> Seen:
+) -> Seen | None:
     """What changes of the leaders of one partition tell of the violations at one place.
 
-    `place`: the first fields of `Seen`; `changes`: all of the partition, and `left`: the brokers
-    that went away, by moment. Findings that name the decision are asked before what lies behind.
+    `place`: the first fields of `Seen`; `kind`: of the incident; `changes`: all of the partition,
+    in the order of the log. Findings that name the cause are asked before what lies behind; None
+    where nothing of a cut is there but that.
     """
-    decided = [one for one in found if one.label in (LOST, MISSING_MARKER)]
-    asked = sorted(decided or found, key=lambda one: -1 if one.last is None else one.last)
-    ordered = sorted(changes, key=lambda one: (one.at_ms, one.event != NO_LEADER))
-    cuts = _cuts(ordered, left)
+    asked = [one for one in found if one.label in CAUSED]
+    if not asked and kind != CUT:
+        asked = list(found)
+    if not asked:
+        return None
+    asked.sort(key=lambda one: -1 if one.last is None else one.last)
+    told = Seen(*place)
+    unled = _unled(changes)
+    gone = [_gone(one, unled) for one in asked]
+    if gone[0] is not None and None not in gone:
+        return told._replace(gone_ms=gone[0], completed_ms=asked[0].completed)
+    cuts = [one for one in changes if one.cut]
     behind = [_behind(one, cuts) for one in asked]
-    told = Seen(*place, whole=bool(behind) and None not in behind)
-    hit = next(((one, cut) for one, cut in zip(asked, behind, strict=True) if cut), None)
-    if hit is not None:
-        one, cut = hit
-        begin = None if one.last is None or one.label == LOST else one.last + 1
-        told = told._replace(
-            cut_ms=cut.at_ms, cut_broker=cut.broker, begin=begin, since_ms=one.completed
-        )
-    for one in asked:
-        gone = _gone(one, ordered) if one.label == MISSING_MARKER else None
-        if gone is not None:
-            return told._replace(gone_ms=gone.at_ms, completed_ms=one.completed)
-    return told
+    pairs = [(one, cut) for one, cut in zip(asked, behind, strict=True) if cut is not None]
+    if len(pairs) < len(asked):
+        return told
+    first = pairs[0][1]
+    return told._replace(cut_ms=first.at_ms, cut_broker=first.broker, asked=_refuting(pairs))
 
 
-def survived(seen: Seen, first_ms: int) -> bool:
-    """Whether data behind a finding are older than the election: a cut takes all from an offset on.
-
-    `first_ms`: timestamp of a batch from `begin` on. What was written before the decision was
-    completed may lie in front of its marker.
-    """
-    return (
-        seen.since_ms is not None
-        and seen.cut_ms is not None
-        and seen.since_ms < first_ms < seen.cut_ms
-    )
-
-
-def _cuts(changes: Sequence[Change], left: Mapping[int, Collection[int]]) -> list[Change]:
-    """Elections of leaders that may lack what the one before them had, by time.
-
-    Brokers of 4.x drop a broker that was killed from the replicas in sync, and elect it uncleanly
-    when it is back, also where it is the only replica: it has its own log still.
-    """
-    found = []
-    before: set[int] = set()
-    for one in changes:
-        if one.event == UNCLEAN and before != {one.broker}:
-            found.append(one)
-        before = set(left.get(one.at_ms, ())) if one.event == NO_LEADER else set()
-    return found
+def _since(found: Found) -> int | None:
+    """From when on a cut may have taken what is missing, ms."""
+    return found.at if found.completed is None else found.completed
 
 
 def _behind(found: Found, cuts: Sequence[Change]) -> Change | None:
     """The first cut behind a decision, or behind the data: none takes what is written after it."""
-    since = found.at if found.completed is None else found.completed
+    since = _since(found)
     if since is None:
         return None
     return next((one for one in cuts if since <= one.at_ms <= since + AROUND_MS), None)
 
 
-def _gone(found: Found, changes: Sequence[Change]) -> Change | None:
-    """The loss of the leader, if the marker cannot have been written.
+def _refuting(pairs: Sequence[tuple[Found, Change]]) -> list[Asked]:
+    """What would show that a cut cannot have taken what is missing: it takes all from an offset on.
+
+    What was written before the decision was completed may lie in front of its marker. Where the
+    transaction has nothing in the log, all that is newer lay behind it; what only one copy has, the
+    cut took for sure. Of violations that the same batches refute there is one.
+    """
+    every = sorted(
+        Asked(0 if one.label == LOST or one.last is None else one.last + 1, _since(one) or 0,
+              cut.at_ms)
+        for one, cut in pairs
+        if one.label not in DIFFERS
+    )  # fmt: skip
+    earliest: dict[int, int] = {}
+    asked = []
+    for one in every:
+        if one.after_ms < earliest.get(one.before_ms, one.after_ms + 1):
+            earliest[one.before_ms] = one.after_ms
+            asked.append(one)
+    return asked
+
+
+def _unled(changes: Sequence[Change]) -> list[tuple[int, int]]:
+    """The times without a leader, ms: from its loss to the next election, as far as is known."""
+    spans = []
+    since: int | None = None
+    for one in changes:
+        if one.event == NO_LEADER:
+            since = one.at_ms if since is None else since
+        elif since is not None:
+            spans.append((since, one.at_ms))
+            since = None
+    if since is not None:
+        spans.append((since, since + NEAR_MS))
+    return spans
+
+
+def _gone(found: Found, unled: Sequence[tuple[int, int]]) -> int | None:
+    """When the leader was lost, if the marker cannot have been written, ms.
 
     Nobody led the partition from before the Prepare record until behind the Complete record. A
     marker is sent no earlier than the first. The second is written when the last partition of the
     transaction has answered (`TransactionMarkerChannelManager.maybeWriteTxnCompletion`), so by
-    itself it tells nothing about this one.
+    itself it tells nothing about this one. A committed transaction had data: where these are gone,
+    that is another cause.
     """
-    if found.at is None or found.completed is None:
+    named = found.label == MISSING_MARKER or (found.label == LOST and not found.committed)
+    if not named or found.at is None or found.completed is None:
+        return None
+    turn = bisect_right(unled, found.at, key=lambda span: span[0])
+    if not turn:
         return None
     # A new leader of the very moment may have come behind the decision.
-    turn = bisect_left(changes, found.completed, key=lambda one: one.at_ms)
-    while turn < len(changes) and (changes[turn].at_ms, changes[turn].event) == (
-        found.completed,
-        NO_LEADER,
-    ):
-        turn += 1
-    last = changes[turn - 1] if turn else None
-    if last is None or last.event != NO_LEADER or found.completed > last.at_ms + NEAR_MS:
-        return None
-    return last if found.at >= last.at_ms else None
+    gone, until = unled[turn - 1]
+    return gone if found.completed <= until else None

@@ -17,7 +17,7 @@ from jobs.incidents.assign import placed, summed
 from jobs.incidents.catalogue import SIGNATURES
 from jobs.incidents.consequences import consequences
 from jobs.incidents.events import Logs, events
-from jobs.incidents.evidence import CONCERNED, Seen, evidence, kind_by
+from jobs.incidents.evidence import CONCERNED, SKIPPED, Seen, evidence, kind_by
 from jobs.incidents.groups import OF_PLAN, affected_groups, own_commits
 from jobs.incidents.known import Known
 from jobs.incidents.leaders import seen
@@ -161,7 +161,7 @@ def _told(
         at = [place for place, _ in mine_at]
         row |= {"steps": plan(signature, at, commits.get(number, []), labels)}
         grade = grades[number]
-        if kind != of_findings:
+        if kind not in (of_findings, SKIPPED):
             # The election is one that fits these findings; what it cut off no copy has.
             grade, row["why"] = CONSISTENT, MAY_BE_CUT
         elif shown is not None:

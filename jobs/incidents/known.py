@@ -12,6 +12,7 @@ from jobs.spark.joins import inner, small
 from schemas.incident import CONSEQUENCE
 from udfs.arrow.data_between import Between
 from udfs.arrow.own_commits import CommitsIn
+from udfs.arrow.survivors import Asked
 
 COLUMNS = [field for field in CONSEQUENCE if field.name != "audit_id"]
 EPOCH = ("producer_id", "producer_epoch")
@@ -26,7 +27,8 @@ class Known:
     ones; `info`: partition_info; `states`: rows of the table partition_state with partition_index;
     `open`: `Replayed.open_transactions`; `owners`: the ids that own producer ids; `files`: the
     listing; `splits`: summaries; `between`: partition_index -> range in, rows of
-    `schemas.lineage.BETWEEN` out; `commits_in`: the same, of rows of OWN_COMMIT.
+    `schemas.lineage.BETWEEN` out; `commits_in`: the same, of rows of OWN_COMMIT;
+    `survivors`: partition_index -> what is asked of it in, the numbers of what is refuted out.
     """
 
     decisions: DataFrame | None
@@ -41,6 +43,7 @@ class Known:
     splits: DataFrame
     between: Callable[[Mapping[int, Between]], DataFrame]
     commits_in: Callable[[Mapping[int, Sequence[CommitsIn]]], DataFrame]
+    survivors: Callable[[Mapping[int, Sequence[tuple[int, Asked]]]], DataFrame]
 
 
 def written(known: Known) -> DataFrame:

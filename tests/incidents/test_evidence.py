@@ -11,34 +11,36 @@ from jobs.incidents.evidence import (
     evidence,
     kind_by,
     seen_at,
-    survived,
 )
 from jobs.incidents.leaders import judged
-from jobs.incidents.signature import LOST, MISSING_MARKER
+from jobs.incidents.signature import DIVERGED, LOST, MISSING_MARKER
 
 AT = 1_795_240_000_000
 PLACE = (1, 7, "u", 0)
-# Broker 2 goes away; its decision was completed while it was away, at offset 9 its data end.
-AWAY = {AT: {2}}
+# Broker 2 goes away; its decision was prepared and completed while it was away.
 GONE = Change(AT, "no_leader")
 BACK = Change(AT + 9_000, "leader_elected", 2)
-UNCLEAN = Change(AT + 9_000, "leader_elected_uncleanly", 3)
+UNCLEAN = Change(AT + 9_000, "leader_elected_uncleanly", 3, cut=True)
+# The data end at offset 9.
 SKIPPED = Found(MISSING_MARKER, AT + 400, AT + 500, 9)
 # Decided before the leader was lost.
 EARLIER = Found(MISSING_MARKER, AT - 600, AT - 500, 9)
+KINDS = {LOST: "unclean_election", MISSING_MARKER: "skipped_markers"}
 
 
-def seen(found: list[Found], *changes: Change, left: dict[int, set[int]] = AWAY) -> Seen:
-    return seen_at(PLACE, found, changes, left)
+def seen(found: list[Found], *changes: Change, place: tuple[int, int, str, int] = PLACE) -> Seen:
+    told = seen_at(place, KINDS.get(found[0].label, "late_write"), found, changes)
+    assert told is not None
+    return told
 
 
 def test_a_partition_without_a_leader_proves_the_skipped_marker_of_a_decision_of_that_time() -> (
     None
 ):
     assert evidence("skipped_markers", [seen([SKIPPED], GONE, BACK)]) == (
-        "The metadata log has it: u-0 lost its leader at 2026-11-21 05:46:40 UTC, and the decision "
-        "was completed at 2026-11-21 05:46:40 UTC, while it had none (by the clocks of the "
-        "controller and of the coordinator)."
+        "The metadata log has it: u-0 lost its leader at 2026-11-21 05:46:40 UTC, and the "
+        "transaction was decided after that and completed at 2026-11-21 05:46:40 UTC, while it had "
+        "none (by the clocks of the controller and of the coordinator)."
     )
     assert evidence("skipped_markers", [seen([SKIPPED], GONE)]) is not None
     assert evidence("late_write", [seen([SKIPPED], GONE, BACK)]) is None
@@ -103,10 +105,41 @@ def test_a_cut_in_another_partition_or_of_another_decision_is_no_reason_to_renam
     cut, other = seen([EARLIER], GONE, UNCLEAN), seen([EARLIER])
     assert kind_by("skipped_markers", False, [cut, other]) == "skipped_markers"
     later = Found(MISSING_MARKER, AT + 99_000, AT + 99_000, 20)
-    assert not seen([EARLIER, later], GONE, UNCLEAN).whole
+    assert seen([EARLIER, later], GONE, UNCLEAN).cut_ms is None
     # Where the decision is named, what lies behind the open data is not asked.
     bump = Found("epoch_bump_inside_open_txn/version_2", AT + 99_000, AT + 99_500, 12)
-    assert seen([EARLIER, bump], GONE, UNCLEAN).whole
+    assert seen([EARLIER, bump], GONE, UNCLEAN).cut_ms is not None
+
+
+def test_what_is_shown_at_one_place_only_proves_nothing_of_the_incident() -> None:
+    lost, skipped = Found(LOST, AT - 600, AT - 500), seen([SKIPPED], GONE, BACK)
+    cut = seen([lost], GONE, UNCLEAN)
+    assert evidence("unclean_election", [cut, cut]) is not None
+    assert evidence("unclean_election", [cut, seen([lost], GONE, BACK)]) is None
+    assert evidence("skipped_markers", [skipped, skipped]) is not None
+    assert evidence("skipped_markers", [skipped, seen([EARLIER], GONE, BACK)]) is None
+    assert evidence("skipped_markers", [skipped, seen([EARLIER], GONE, UNCLEAN)]) is None
+    assert evidence("skipped_markers", [seen([SKIPPED, EARLIER], GONE, BACK)]) is None
+    assert evidence("unclean_election", []) is None
+
+
+def test_a_marker_of_a_transaction_without_data_may_never_have_been_written() -> None:
+    """Of an aborted one: a committed one had data, and these are gone."""
+    aborted = Found(LOST, AT + 400, AT + 500, 9)
+    never = [seen([aborted], GONE, BACK)]
+    assert kind_by("unclean_election", False, never) == "skipped_markers"
+    assert kind_by("unclean_election", True, never) == "unclean_election"
+    for one in (aborted._replace(committed=True), aborted._replace(at=AT - 1)):
+        assert kind_by("unclean_election", False, [seen([one], GONE, BACK)]) == "unclean_election"
+
+
+def test_what_follows_from_a_cut_is_not_asked_of_its_cause() -> None:
+    gap = Found("sequence_gap", AT + 99_000, None, 9)
+    assert seen_at(PLACE, "unclean_election", [gap], [GONE, UNCLEAN]) is None
+    copies = Found(DIVERGED, AT - 600, None, 9)
+    told = seen_at(PLACE, "unclean_election", [copies, gap], [GONE, UNCLEAN])
+    # What only one copy has needs no other witness.
+    assert told is not None and told.cut_ms == UNCLEAN.at_ms and not told.asked
 
 
 def test_a_marker_that_nobody_could_take_was_never_written_whatever_was_cut_off_later() -> None:
@@ -124,29 +157,39 @@ def test_a_marker_may_have_been_written_between_its_prepare_record_and_the_loss(
     assert evidence("skipped_markers", [seen([SKIPPED._replace(at=None)], GONE, BACK)]) is None
 
 
-def test_a_broker_that_leads_again_without_being_in_sync_cuts_nothing_off() -> None:
-    again = UNCLEAN._replace(broker=2)
+def test_an_election_that_cuts_nothing_off_is_not_told() -> None:
+    again = UNCLEAN._replace(broker=2, cut=False)
     told = [seen([SKIPPED], GONE, again)]
     assert evidence("skipped_markers", told) is not None
     assert kind_by("skipped_markers", False, told) == "skipped_markers"
     lost = Found(LOST, AT - 600, AT - 500)
     assert evidence("unclean_election", [seen([lost], GONE, again)]) is None
-    # From one leader to the next at once: nothing tells that it is the same broker.
-    at_once = Change(AT + 99_000, "leader_elected_uncleanly", 2)
+    at_once = Change(AT + 99_000, "leader_elected_uncleanly", 2, cut=True)
     assert evidence("unclean_election", [seen([lost], GONE, again, at_once)]) is not None
-    assert evidence("unclean_election", [seen([lost], GONE, again, left={})]) is not None
 
 
-def test_what_lies_behind_a_marker_and_is_older_than_the_election_was_not_cut_off() -> None:
-    cut = seen([EARLIER], GONE, UNCLEAN)
-    assert (cut.begin, cut.since_ms) == (10, AT - 500)
-    assert survived(cut, AT)
-    assert not survived(cut, UNCLEAN.at_ms + 1)
-    # Between the data and their marker others may write.
-    assert not survived(cut, AT - 550)
-    assert not survived(cut._replace(since_ms=None), AT)
-    # Of a transaction whose data are gone nothing tells what lay behind it.
-    assert seen([Found(LOST, AT - 600, AT - 500, 9)], GONE, UNCLEAN).begin is None
+def test_what_would_show_that_nothing_was_cut_off() -> None:
+    """What lies behind the data, and is newer than the decision and older than the election."""
+    cut = UNCLEAN.at_ms
+    assert seen([EARLIER], GONE, UNCLEAN).asked == [(10, AT - 500, cut)]
+    # Of a transaction that has nothing in the log all that is newer lay behind it.
+    lost = Found(LOST, AT - 600, AT - 500, 9)
+    assert seen([lost], GONE, UNCLEAN).asked == [(0, AT - 500, cut)]
+    # Data that nobody decided about have their own moment.
+    hangs = Found("hanging_transaction", AT - 600, None, 9)
+    assert seen([hangs], GONE, UNCLEAN).asked == [(10, AT - 600, cut)]
+
+
+def test_each_violation_is_asked_and_those_that_the_same_batches_refute_once() -> None:
+    cut, second = UNCLEAN.at_ms, UNCLEAN._replace(at_ms=UNCLEAN.at_ms + 90_000)
+    later = EARLIER._replace(completed=AT - 400, last=20)
+    assert seen([EARLIER, later], UNCLEAN).asked == [(10, AT - 500, cut)]
+    earlier = EARLIER._replace(completed=AT - 600, last=20)
+    assert seen([EARLIER, earlier], UNCLEAN).asked == [(10, AT - 500, cut), (21, AT - 600, cut)]
+    between = EARLIER._replace(completed=cut + 1, last=20)
+    told = seen([EARLIER, between], UNCLEAN, second)
+    assert told.asked == [(10, AT - 500, cut), (21, cut + 1, second.at_ms)]
+    assert told.cut_ms == cut
 
 
 def test_a_moment_that_is_none_is_told_as_such() -> None:
@@ -156,30 +199,34 @@ def test_a_moment_that_is_none_is_told_as_such() -> None:
 
 
 def row(**values: object) -> dict[str, object]:
-    names = {"incident": pa.int32(), "partition_index": pa.int32(), "label": pa.string(),
-             "at": pa.int64(), "completed": pa.int64(), "offset_first": pa.int64(),
-             "offset_last": pa.int64(), "topic": pa.string(), "partition": pa.int32(),
-             "event": pa.string(), "at_ms": pa.int64(), "broker": pa.int32()}  # fmt: skip
+    names = {"incident": pa.int32(), "kind": pa.string(), "partition_index": pa.int32(),
+             "label": pa.string(), "at": pa.int64(), "completed": pa.int64(),
+             "decided_commit": pa.bool_(), "offset_first": pa.int64(), "offset_last": pa.int64(),
+             "topic": pa.string(), "partition": pa.int32(), "event": pa.string(),
+             "at_ms": pa.int64(), "offset": pa.int64(), "broker": pa.int32(),
+             "cut": pa.bool_()}  # fmt: skip
     return dict.fromkeys(names) | values
 
 
 def test_each_place_is_judged_by_the_changes_of_its_own_partition() -> None:
     changes = [
-        row(event=one.event, at_ms=one.at_ms, broker=one.broker, topic="u", partition=0)
-        for one in (UNCLEAN, GONE)
+        row(offset=n, topic="u", partition=0, **one._asdict())
+        for n, one in ((9, UNCLEAN), (8, GONE))
     ]
-    finding = {"incident": 1, "label": MISSING_MARKER, "at": AT - 600, "completed": AT - 500,
-               "offset_first": 9, "topic": "u"}  # fmt: skip
+    finding = {"incident": 1, "kind": "skipped_markers", "label": MISSING_MARKER, "at": AT - 600,
+               "completed": AT - 500, "offset_first": 9, "topic": "u"}  # fmt: skip
     found = [row(**finding, partition=n, partition_index=n) for n in (0, 1)]
-    undated = row(incident=2, label="hanging_transaction", topic="u", partition=0, at=None)
+    undated = row(incident=2, kind="late_write", label="hanging_transaction", topic="u",
+                  partition=0, at=None)  # fmt: skip
     dated = undated | {"partition": 5, "at": AT - 9}
-    rows = [*changes, *found, row(event="broker_fenced", at_ms=AT, broker=2), undated, dated]
+    follows = row(incident=3, kind="unclean_election", label="sequence_gap", topic="u", partition=0)
+    rows = [*changes, *found, undated, dated, follows]
     told = [
         Seen(*one.values())
         for batch in judged(iter([pa.RecordBatch.from_pylist(rows)]))
         for one in batch.to_pylist()
     ]
-    assert [(one.incident, one.partition, one.whole) for one in told] == [
-        (1, 0, True), (1, 1, False), (2, 0, True), (2, 5, False),
+    assert [(one.incident, one.partition, one.cut_ms) for one in told] == [
+        (1, 0, UNCLEAN.at_ms), (1, 1, None), (2, 0, UNCLEAN.at_ms), (2, 5, None),
     ]  # fmt: skip
     assert not list(judged(iter([])))

@@ -14,7 +14,7 @@ from udfs.wire.metadata.changes import (
     STOPPING,
     UNFENCED,
     BrokerChange,
-    LeaderChange,
+    PartitionChange,
     decode_change,
 )
 
@@ -30,6 +30,7 @@ def change(api_key: int, fields: bytes, tags: list[tuple[int, bytes]] | None = N
 ZERO_ID = bytes(16)
 BROKER_7 = (7).to_bytes(4, "big")
 EPOCH = bytes(8)
+NONE, ONE = b"\x01", b"\x02\x00\x00\x00\x01"
 
 
 @pytest.mark.parametrize(
@@ -44,11 +45,33 @@ EPOCH = bytes(8)
         (change(17, BROKER_7 + EPOCH), None),
         (
             change(5, BROKER_7 + ZERO_ID, [(1, (2).to_bytes(4, "big")), (5, b"\x01")]),
-            LeaderChange("A" * 22, 7, 2, recovering=True),
+            PartitionChange("A" * 22, 7, 2, recovering=True),
         ),
-        (change(5, BROKER_7 + ZERO_ID, [(1, b"\xff" * 4)]), LeaderChange("A" * 22, 7, -1, False)),
-        # Only the in-sync replicas changed.
-        (change(5, BROKER_7 + ZERO_ID, [(0, b"\x02\x00\x00\x00\x01")]), None),
+        (change(5, BROKER_7 + ZERO_ID, [(1, b"\xff" * 4)]), PartitionChange("A" * 22, 7, -1)),
+        (
+            change(5, BROKER_7 + ZERO_ID, [(0, ONE)]),
+            PartitionChange("A" * 22, 7, in_sync=(1,)),
+        ),
+        # Elected uncleanly while the partition was recovering; the same by an assignment of one.
+        (
+            change(5, BROKER_7 + ZERO_ID, [(0, ONE), (1, (1).to_bytes(4, "big"))]),
+            PartitionChange("A" * 22, 7, 1, in_sync=(1,), alone=True),
+        ),
+        (
+            change(5, BROKER_7 + ZERO_ID, [(0, ONE), (1, (1).to_bytes(4, "big")), (2, ONE)]),
+            PartitionChange("A" * 22, 7, 1, in_sync=(1,)),
+        ),
+        # Nobody is in sync: the last one that was, unless there are eligible replicas.
+        (
+            change(5, BROKER_7 + ZERO_ID, [(0, NONE), (1, b"\xff" * 4), (7, ONE)]),
+            PartitionChange("A" * 22, 7, -1, in_sync=(1,)),
+        ),
+        (
+            change(5, BROKER_7 + ZERO_ID, [(0, NONE), (1, b"\xff" * 4), (6, ONE), (7, ONE)]),
+            PartitionChange("A" * 22, 7, -1, eligible=(1,)),
+        ),
+        (change(5, BROKER_7 + ZERO_ID, [(0, ONE[:2])]), None),
+        (change(3, BROKER_7 + ZERO_ID + NONE + ONE), PartitionChange("A" * 22, 7, in_sync=(1,))),
         (change(2, b""), None),
         (change(5, b"\x00"), None),
         (b"\x02\x05\x00", None),
@@ -75,10 +98,18 @@ def printed(text: str) -> list[object]:
             found.append(BrokerChange(data["brokerId"], FENCING[data["fenced"]]))
         elif kind == "BROKER_REGISTRATION_CHANGE_RECORD" and data.get("inControlledShutdown"):
             found.append(BrokerChange(data["brokerId"], STOPPING))
-        elif kind == "PARTITION_CHANGE_RECORD" and "leader" in data:
+        elif kind == "PARTITION_RECORD":
+            place = (data["topicId"], data["partitionId"])
+            found.append(PartitionChange(*place, in_sync=tuple(data["isr"])))
+        elif kind == "PARTITION_CHANGE_RECORD":
+            place = (data["topicId"], data["partitionId"])
+            lists = [data.get(name) for name in ("isr", "eligibleLeaderReplicas", "lastKnownElr")]
+            isr, eligible, last = [None if one is None else tuple(one) for one in lists]
+            in_sync = isr or (None if eligible else last) or None
             recovering = data.get("leaderRecoveryState") == 1
-            place = (data["topicId"], data["partitionId"], data["leader"])
-            found.append(LeaderChange(*place, recovering))
+            leader = data.get("leader")
+            alone = isr == (leader,)
+            found.append(PartitionChange(*place, leader, recovering, in_sync, eligible, alone))
     return found
 
 
@@ -90,7 +121,7 @@ def test_a_real_log_is_read_as_kafka_prints_it() -> None:
         files = [archive.extractfile(name) for name in (log, text)]
         data, told = [file.read() for file in files if file is not None]
     expected = printed(told.decode())
-    assert {type(one) for one in expected} == {BrokerChange, LeaderChange}
+    assert {type(one) for one in expected} == {BrokerChange, PartitionChange}
     found = [decode_change(value) for value in values(data)]
     assert [one for one in found if one is not None] == expected
 

@@ -15,7 +15,7 @@ from udfs.arrow.frames import FrameWalker
 from udfs.arrow.read_again import split_again
 from udfs.arrow.sections import sections
 from udfs.rules.extent import MAX_OFFSET
-from udfs.wire.batches.records import SECTION, VALUE_LENGTH, VALUE_START
+from udfs.wire.batches.records import OFFSET_DELTA, SECTION, VALUE_LENGTH, VALUE_START
 from udfs.wire.metadata import changes, metadata_log
 from udfs.wire.metadata.metadata_log import CreatedTopic
 
@@ -58,21 +58,27 @@ def _of_split(source: ByteRange, options: DecodeOptions) -> Iterator[dict[str, A
             row = _row(value)
             if row is not None:
                 batch = int(part.batch[spans[SECTION, k]])
-                yield row | {"at_ms": int(headers.max_timestamp[batch])}
+                yield row | {
+                    "at_ms": int(headers.max_timestamp[batch]),
+                    "offset": int(headers.base_offset[batch] + spans[OFFSET_DELTA, k]),
+                }
 
 
 def _row(value: bytes) -> dict[str, Any] | None:
     change = changes.decode_change(value)
     if isinstance(change, changes.BrokerChange):
         return {"event": change.event, "broker": change.broker}
-    if isinstance(change, changes.LeaderChange):
+    if isinstance(change, changes.PartitionChange):
         none = change.leader == changes.NO_LEADER
         event = NO_LEADER if none else UNCLEAN if change.recovering else LEADER_CHANGED
         return {
-            "event": event,
+            "event": None if change.leader is None else event,
             "broker": None if none else change.leader,
             "topic_id": change.topic_id,
             "partition": change.partition,
+            "in_sync": change.in_sync,
+            "eligible": change.eligible,
+            "alone": change.alone,
         }
     fact = metadata_log.decode(value)
     if isinstance(fact, CreatedTopic):

@@ -8,12 +8,16 @@ Why: a replica that lacked acknowledged batches became leader, and the others tr
 to its end. All records after that offset are gone, although the producers got acknowledgements.
 
 Evidence: the coordinator's Prepare and Complete records of transactions that have no record in the
-partition. If the dump has the old leader's copy: the batches that only that copy has.
+partition. If the dump has the old leader's copy: the batches that only that copy has. Without that
+only `__cluster_metadata` proves it: behind the decision, in each partition that is concerned, a
+leader was elected that was neither in sync nor eligible, and no batch of the partition is of a
+moment between the two.
 
 Look-alikes: skipped markers: there the data are in the log and only the marker is not, in every
 partition of the transaction; a cut that took no more than that is told by `__cluster_metadata`
-alone. Copies that are equal again behind their difference: a cut takes all up to the end, so one of
-them was truncated too little (KAFKA-6361). Retention: it removes the beginning of a log, never the
+alone, and so is a skipped ABORT of a transaction that had no data there. Copies that are equal
+again behind their difference: a cut takes all up to the end, so one of them was truncated too
+little (KAFKA-6361). Retention: it removes the beginning of a log, never the
 end. A lagging follower: its copy only ends earlier. Two clusters in one dump. Copies whose first
 difference has one leader epoch in both: no election is the reason.
 

@@ -16,7 +16,7 @@ from udfs.wire.varint import decode_unsigned_varint
 # Resource types of a ConfigRecord (`ConfigResource.Type`).
 TOPIC_RESOURCE, BROKER_RESOURCE = 2, 4
 FRAME_VERSION = 1
-PARTITION_CHANGE = 5
+PARTITION, PARTITION_CHANGE = 3, 5
 # Tag of PartitionChangeRecord; it has no other fields behind the id of the topic.
 REPLICAS = 2
 # Reason of the Undecodable fact that stands for the abort of a metadata transaction.
@@ -147,7 +147,7 @@ def _removed_topic(fields: FieldReader) -> Fact:
 
 def _created_partition(fields: FieldReader) -> Fact:
     partition = fields.int32()
-    return CreatedPartition(read_topic_id(fields), partition, _brokers(fields) or ())
+    return CreatedPartition(read_topic_id(fields), partition, read_brokers(fields) or ())
 
 
 def _changed_partition(fields: FieldReader) -> Fact | None:
@@ -155,14 +155,15 @@ def _changed_partition(fields: FieldReader) -> Fact | None:
     topic_id = read_topic_id(fields)
     try:
         changed = dict(fields.tagged_fields())
-        replicas = _brokers(FieldReader(changed[REPLICAS])) if REPLICAS in changed else None
+        replicas = read_brokers(FieldReader(changed[REPLICAS])) if REPLICAS in changed else None
     except WireError:
         # Nothing else rests on it, so it takes nothing else back.
         return None
     return None if replicas is None else Reassigned(topic_id, partition, replicas)
 
 
-def _brokers(fields: FieldReader) -> tuple[int, ...] | None:
+def read_brokers(fields: FieldReader) -> tuple[int, ...] | None:
+    """Ids of brokers; None for null."""
     number = fields.nullable_count(flexible=True, element_size=4)
     return None if number is None else tuple(fields.int32() for _ in range(number))
 
@@ -207,7 +208,7 @@ ANY_VERSION = 1 << 31
 MESSAGES: dict[int, tuple[Callable[[FieldReader], Fact | None], int]] = {
     0: (_registered_broker, ANY_VERSION),
     2: (_created_topic, 0),
-    3: (_created_partition, ANY_VERSION),
+    PARTITION: (_created_partition, ANY_VERSION),
     4: (_configured, 0),
     PARTITION_CHANGE: (_changed_partition, ANY_VERSION),
     9: (_removed_topic, 0),
