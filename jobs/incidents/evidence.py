@@ -4,7 +4,7 @@ A moment of a decision has the coordinator's clock, one of a leader the controll
 """
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from jobs.incidents.signature import DIVERGED, DIVERGED_ALIKE, LOST, MISSING_MARKER
@@ -25,6 +25,10 @@ AROUND_MS = 600_000
 NEAR_MS = 120_000
 
 
+# From one moment to another, ms.
+Span = tuple[int, int]
+
+
 class Change(NamedTuple):
     """A partition has another leader (`broker`), or none; `event`: one of OF_LEADERS.
 
@@ -42,7 +46,7 @@ class Found(NamedTuple):
 
     `at`: when its transaction was decided or its data began, ms; `completed`: when its decision
     was, None where that is not known; `last`: its last offset, None for none; `committed`: it was
-    decided so.
+    decided so; `listed`: the topic-partitions of its Prepare record.
     """
 
     label: str
@@ -50,12 +54,13 @@ class Found(NamedTuple):
     completed: int | None
     last: int | None = None
     committed: bool = False
+    listed: Sequence[str] = ()
 
 
 class Seen(NamedTuple):
     """What the metadata log has of one place of an incident.
 
-    `gone_ms`: when the leader was lost, where no marker of its violations can have been written;
+    `gone_ms`: when the leader was lost, where the markers of all its violations were skipped;
     `completed_ms`: when the decision of the first was completed. `cut_ms` and `cut_broker`: the
     first cut, where behind each violation there is one; `asked`: what would refute one of them.
     None where not all are so.
@@ -75,8 +80,8 @@ class Seen(NamedTuple):
 def kind_by(kind: str, proven: bool, seen: Sequence[Seen]) -> str:
     """The signature of an incident, as far as the controller's records contradict the findings.
 
-    A marker that a cut took without any data leaves the traces of one that was never written, or of
-    data that came late; one that was never written, of a transaction without data there, those of a
+    A marker that a cut took without any data leaves the traces of one that was skipped, or of
+    data that came late; one that was skipped, of a transaction without data there, those of a
     cut. The records of the controller tell them apart, where they show it at each place of the
     incident. `proven`: the findings prove the signature by themselves. `seen`: of each place.
     """
@@ -114,8 +119,8 @@ def _without_leader(seen: Sequence[Seen]) -> str:
     gone, completed = moment(first.gone_ms or 0), moment(first.completed_ms or 0)
     return (
         f"The metadata log has it: {first.topic}-{first.partition} lost its leader at {gone}, and "
-        f"the transaction was decided after that and completed at {completed}, "
-        "while it had none (by the clocks of the controller and of the coordinator)."
+        f"the decision was completed at {completed}, while it had none (by the clocks of the "
+        "controller and of the coordinator)."
     )
 
 
@@ -123,13 +128,14 @@ def seen_at(
     place: tuple[int, int | None, str, int],
     kind: str,
     found: Sequence[Found],
-    changes: Sequence[Change],
+    changes: Mapping[str, Sequence[Change]],
+    unled: Mapping[str, Sequence[Span]],
 ) -> Seen | None:
     """What changes of the leaders of one partition tell of the violations at one place.
 
-    `place`: the first fields of `Seen`; `kind`: of the incident; `changes`: all of the partition,
-    in the order of the log. Findings that name the cause are asked before what lies behind; None
-    where nothing of a cut is there but that.
+    `place`: the first fields of `Seen`; `kind`: of the incident; `changes`: of each
+    topic-partition all, in the order of the log; `unled`: see `unled_spans`. Findings that name the
+    cause are asked before what lies behind; None where nothing of a cut is there but that.
     """
     asked = [one for one in found if one.label in CAUSED]
     if not asked and kind != CUT:
@@ -137,12 +143,11 @@ def seen_at(
     if not asked:
         return None
     asked.sort(key=lambda one: -1 if one.last is None else one.last)
-    told = Seen(*place)
-    unled = _unled(changes)
-    gone = [_gone(one, unled) for one in asked]
+    told, name = Seen(*place), f"{place[2]}-{place[3]}"
+    gone = [_gone(one, name, unled) for one in asked]
     if gone[0] is not None and None not in gone:
         return told._replace(gone_ms=gone[0], completed_ms=asked[0].completed)
-    cuts = [one for one in changes if one.cut]
+    cuts = [one for one in changes.get(name, ()) if one.cut]
     behind = [_behind(one, cuts) for one in asked]
     pairs = [(one, cut) for one, cut in zip(asked, behind, strict=True) if cut is not None]
     if len(pairs) < len(asked):
@@ -186,7 +191,7 @@ def _refuting(pairs: Sequence[tuple[Found, Change]]) -> list[Asked]:
     return asked
 
 
-def _unled(changes: Sequence[Change]) -> list[tuple[int, int]]:
+def unled_spans(changes: Sequence[Change]) -> list[Span]:
     """The times without a leader, ms: from its loss to the next election, as far as is known."""
     spans = []
     since: int | None = None
@@ -201,21 +206,29 @@ def _unled(changes: Sequence[Change]) -> list[tuple[int, int]]:
     return spans
 
 
-def _gone(found: Found, unled: Sequence[tuple[int, int]]) -> int | None:
-    """When the leader was lost, if the marker cannot have been written, ms.
+def _gone(found: Found, name: str, unled: Mapping[str, Sequence[Span]]) -> int | None:
+    """When the leader was lost, if the marker was skipped, ms. `name`: of the partition.
 
-    Nobody led the partition from before the Prepare record until behind the Complete record. A
-    marker is sent no earlier than the first. The second is written when the last partition of the
-    transaction has answered (`TransactionMarkerChannelManager.maybeWriteTxnCompletion`), so by
-    itself it tells nothing about this one. A committed transaction had data: where these are gone,
-    that is another cause.
+    It had no leader when the Complete record was written. By itself that tells nothing of its
+    marker, as that record waits for the last partition to answer
+    (`TransactionMarkerChannelManager.maybeWriteTxnCompletion`). But no marker is sent before the
+    Prepare record is written; and where no partition of the transaction had a leader, the last one
+    did not answer: it was skipped, as were those that were sent to again because the coordinator
+    was loaded since (`TransactionStateManager.loadTransactionsForTxnTopicPartition`). A committed
+    transaction had data: where these are gone, that is another cause.
     """
     named = found.label == MISSING_MARKER or (found.label == LOST and not found.committed)
-    if not named or found.at is None or found.completed is None:
+    if not named or found.completed is None:
         return None
-    turn = bisect_right(unled, found.at, key=lambda span: span[0])
-    if not turn:
-        return None
-    # A new leader of the very moment may have come behind the decision.
-    gone, until = unled[turn - 1]
-    return gone if found.completed <= until else None
+    gone = _since_unled(unled.get(name, ()), found.completed)
+    if gone is None or (found.at is not None and gone <= found.at):
+        return gone
+    others = [_since_unled(unled.get(one, ()), found.completed) for one in found.listed]
+    return gone if others and None not in others else None
+
+
+def _since_unled(unled: Sequence[Span], at: int) -> int | None:
+    """When the time without a leader began that a moment is of; None if there was a leader."""
+    turn = bisect_right(unled, at, key=lambda span: span[0])
+    # A new leader of the very moment may have come behind it.
+    return unled[turn - 1][0] if turn and at <= unled[turn - 1][1] else None

@@ -4,7 +4,8 @@ The table incident_event shows some of them; what is concluded needs each.
 """
 
 from collections.abc import Iterator
-from operator import itemgetter
+from functools import reduce
+from operator import and_, itemgetter
 from typing import Any
 
 import pyarrow as pa
@@ -21,6 +22,7 @@ from jobs.incidents.evidence import (
     Found,
     Seen,
     seen_at,
+    unled_spans,
 )
 from jobs.incidents.known import Known
 from jobs.spark.joins import inner, small
@@ -50,32 +52,33 @@ def judged_elections(changes: DataFrame) -> DataFrame:
     (`PartitionRegistration.merge`). Such an election is told as unclean, also where its record does
     not say so: the record of one of a partition that is RECOVERING does not, and those before
     metadata.version 3.2 do not (`PartitionChangeBuilder.tryElection`). A broker that was the last
-    one in sync has its own log still, however it is elected. An election without any record before
-    it shows nothing. `changes`: rows of METADATA_CHANGE.
+    one in sync has its own log still, however it is elected. An election without a record before it
+    of who led or was in sync shows nothing. `changes`: rows of METADATA_CHANGE.
     """
     before = (
         Window.partitionBy("topic_id", "partition")
         .orderBy("offset")
         .rowsBetween(Window.unboundedPreceding, -1)
     )
+    tells = F.col("event").isNotNull() | F.col("in_sync").isNotNull()
     told = changes.withColumns(
         {
             "was_in_sync": F.last("in_sync", ignorenulls=True).over(before),
             "was_eligible": F.last("eligible", ignorenulls=True).over(before),
-            "is_first": F.count("*").over(before) == 0,
+            "any_before": F.max(tells).over(before),
         }
     )
     held = F.array_contains("was_in_sync", F.col("broker")) | F.coalesce(
         F.array_contains("was_eligible", F.col("broker")), F.lit(False)
     )
-    said = (F.col("event") == UNCLEAN) & ~F.col("is_first")
+    said = (F.col("event") == UNCLEAN) & F.col("any_before")
     shown = F.col("alone") & F.col("was_in_sync").isNotNull()
     cut = F.coalesce((said | shown) & ~F.coalesce(held, F.lit(False)), F.lit(False))
     event = F.when(cut, F.lit(UNCLEAN)).otherwise(F.col("event"))
     return (
         told.withColumns({"cut": cut, "event": event})
         .filter(F.col("event").isNotNull())
-        .drop("in_sync", "eligible", "alone", "was_in_sync", "was_eligible", "is_first")
+        .drop("in_sync", "eligible", "alone", "was_in_sync", "was_eligible", "any_before")
     )
 
 
@@ -84,20 +87,35 @@ def seen(placed: DataFrame, changes: DataFrame, known: Known) -> list[Seen]:
 
     `placed`: see `jobs.incidents.assign`, kept; `changes`: see `judged_elections`, kept.
     """
-    index = known.info.select("partition_index", *PLACE)
+    index = known.info.select("partition_index", *PLACE).alias("i")
+    here = reduce(and_, [F.col(f"f.{name}").eqNullSafe(F.col(f"i.{name}")) for name in PLACE])
     found = (
         placed.filter(F.col("incident").isNotNull() & F.col("kind").isin(*CONCERNED))
         .filter(F.col("verdict") == VIOLATION)
         .select("incident", "kind", "label", "at", "completed", "decided_commit", "offset_first",
-                "offset_last", *PLACE)
-        .join(small(index), on=[*PLACE], how="left")
+                "offset_last", "producer_id", "decided_offset", *PLACE)
+        .alias("f")
+        .join(small(index), here, "left")
+        .select("f.*", "partition_index")
         .drop("broker")
     )  # fmt: skip
-    partitions = found.select("topic", "partition").distinct()
+    if known.decisions is not None:
+        listed = known.decisions.select(
+            "producer_id",
+            F.col("prepare_offset").alias("decided_offset"),
+            F.col("partitions").alias("listed"),
+        )
+        found = found.join(small(listed), on=["producer_id", "decided_offset"], how="left")
+    else:
+        found = found.withColumn("listed", F.lit(None).cast("array<string>"))
+    own = F.array(F.concat_ws("-", "topic", "partition"))
+    all_of = F.array_union(F.coalesce("listed", own), own)
+    partitions = found.select(F.explode(all_of).alias("name")).distinct()
     of_leaders = changes.filter(F.col("event").isin(*OF_LEADERS))
     of_topics = inner(of_leaders, small(topics_now(changes)), on="topic_id")
-    leading = inner(of_topics, small(partitions), on=["topic", "partition"]).select(
-        "event", "at_ms", "offset", "broker", "cut", "topic", "partition"
+    named = of_topics.withColumn("name", F.concat_ws("-", "topic", "partition"))
+    leading = inner(named, small(partitions), on="name").select(
+        "event", "at_ms", "offset", "broker", "cut", "name"
     )
     both = found.unionByName(leading, True).coalesce(1)
     rows = [row.asDict() for row in both.mapInArrow(judged, SEEN).collect()]
@@ -107,30 +125,32 @@ def seen(placed: DataFrame, changes: DataFrame, known: Known) -> list[Seen]:
 
 def judged(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """For `mapInArrow`: findings at their places and changes in, rows of SEEN out."""
-    changes: dict[tuple[str, int], list[tuple[int, Change]]] = {}
+    changes: dict[str, list[tuple[int, Change]]] = {}
     found: dict[tuple[int, int | None, str, int], list[Found]] = {}
     kinds: dict[int, str] = {}
     earliest: dict[int, int] = {}
     for row in _rows(batches):
-        where = (row["topic"], row["partition"])
         if row["incident"] is None:
             change = Change(row["at_ms"], row["event"], row["broker"], row["cut"])
-            changes.setdefault(where, []).append((row["offset"], change))
+            changes.setdefault(row["name"], []).append((row["offset"], change))
             continue
-        place = (row["incident"], row["partition_index"], *where)
+        place = (row["incident"], row["partition_index"], row["topic"], row["partition"])
         last = row["offset_first"] if row["offset_last"] is None else row["offset_last"]
-        one = Found(row["label"], row["at"], row["completed"], last, bool(row["decided_commit"]))
+        one = Found(row["label"], row["at"], row["completed"], last, bool(row["decided_commit"]),
+                    row["listed"] or ())  # fmt: skip
         found.setdefault(place, []).append(one)
         kinds[place[0]] = row["kind"]
         if one.at is not None:
             earliest[place[0]] = min(one.at, earliest.get(place[0], one.at))
+    ordered = {name: [change for _, change in sorted(those, key=itemgetter(0))]
+               for name, those in changes.items()}  # fmt: skip
+    unled = {name: unled_spans(those) for name, those in ordered.items()}
     told = []
     for place, those in found.items():
         # What nothing dates is as old as the first of its incident.
         dated = [one._replace(at=earliest.get(place[0])) if one.at is None else one
                  for one in those]  # fmt: skip
-        ordered = [change for _, change in sorted(changes.get(place[2:], []), key=itemgetter(0))]
-        here = seen_at(place, kinds[place[0]], dated, ordered)
+        here = seen_at(place, kinds[place[0]], dated, ordered, unled)
         if here is not None:
             told.append(here._asdict() | {"asked": [asked._asdict() for asked in here.asked]})
     if told:

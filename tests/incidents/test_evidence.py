@@ -11,6 +11,7 @@ from jobs.incidents.evidence import (
     evidence,
     kind_by,
     seen_at,
+    unled_spans,
 )
 from jobs.incidents.leaders import judged
 from jobs.incidents.signature import DIVERGED, LOST, MISSING_MARKER
@@ -28,8 +29,15 @@ EARLIER = Found(MISSING_MARKER, AT - 600, AT - 500, 9)
 KINDS = {LOST: "unclean_election", MISSING_MARKER: "skipped_markers"}
 
 
-def seen(found: list[Found], *changes: Change, place: tuple[int, int, str, int] = PLACE) -> Seen:
-    told = seen_at(place, KINDS.get(found[0].label, "late_write"), found, changes)
+def asked(kind: str, found: list[Found], **changes: list[Change]) -> Seen | None:
+    """`changes`: of the partition u-0, and of others by name."""
+    named = {name.replace("_", "-"): those for name, those in changes.items()}
+    unled = {name: unled_spans(those) for name, those in named.items()}
+    return seen_at(PLACE, kind, found, named, unled)
+
+
+def seen(found: list[Found], *changes: Change, **others: list[Change]) -> Seen:
+    told = asked(KINDS.get(found[0].label, "late_write"), found, u_0=list(changes), **others)
     assert told is not None
     return told
 
@@ -38,9 +46,9 @@ def test_a_partition_without_a_leader_proves_the_skipped_marker_of_a_decision_of
     None
 ):
     assert evidence("skipped_markers", [seen([SKIPPED], GONE, BACK)]) == (
-        "The metadata log has it: u-0 lost its leader at 2026-11-21 05:46:40 UTC, and the "
-        "transaction was decided after that and completed at 2026-11-21 05:46:40 UTC, while it had "
-        "none (by the clocks of the controller and of the coordinator)."
+        "The metadata log has it: u-0 lost its leader at 2026-11-21 05:46:40 UTC, and the decision "
+        "was completed at 2026-11-21 05:46:40 UTC, while it had none (by the clocks of the "
+        "controller and of the coordinator)."
     )
     assert evidence("skipped_markers", [seen([SKIPPED], GONE)]) is not None
     assert evidence("late_write", [seen([SKIPPED], GONE, BACK)]) is None
@@ -135,9 +143,9 @@ def test_a_marker_of_a_transaction_without_data_may_never_have_been_written() ->
 
 def test_what_follows_from_a_cut_is_not_asked_of_its_cause() -> None:
     gap = Found("sequence_gap", AT + 99_000, None, 9)
-    assert seen_at(PLACE, "unclean_election", [gap], [GONE, UNCLEAN]) is None
+    assert asked("unclean_election", [gap], u_0=[GONE, UNCLEAN]) is None
     copies = Found(DIVERGED, AT - 600, None, 9)
-    told = seen_at(PLACE, "unclean_election", [copies, gap], [GONE, UNCLEAN])
+    told = asked("unclean_election", [copies, gap], u_0=[GONE, UNCLEAN])
     # What only one copy has needs no other witness.
     assert told is not None and told.cut_ms == UNCLEAN.at_ms and not told.asked
 
@@ -155,6 +163,18 @@ def test_a_marker_may_have_been_written_between_its_prepare_record_and_the_loss(
     at_once = SKIPPED._replace(at=GONE.at_ms)
     assert evidence("skipped_markers", [seen([at_once], GONE, BACK)]) is not None
     assert evidence("skipped_markers", [seen([SKIPPED._replace(at=None)], GONE, BACK)]) is None
+
+
+def test_the_last_partition_did_not_answer_where_none_of_the_transaction_had_a_leader() -> None:
+    """Whenever it was decided: where a coordinator is loaded, it sends all markers again."""
+    before = SKIPPED._replace(at=GONE.at_ms - 1, listed=["u-0", "v-1"])
+    skipped = seen([before], GONE, BACK, v_1=[GONE, BACK])
+    assert evidence("skipped_markers", [skipped]) is not None
+    alone = before._replace(listed=["u-0"])
+    assert evidence("skipped_markers", [seen([alone], GONE, BACK)]) is not None
+    for changes in ([], [BACK], [GONE, BACK._replace(at_ms=before.completed - 1)]):
+        had_one = seen([before], GONE, BACK, v_1=changes)
+        assert evidence("skipped_markers", [had_one]) is None
 
 
 def test_an_election_that_cuts_nothing_off_is_not_told() -> None:
@@ -204,15 +224,12 @@ def row(**values: object) -> dict[str, object]:
              "decided_commit": pa.bool_(), "offset_first": pa.int64(), "offset_last": pa.int64(),
              "topic": pa.string(), "partition": pa.int32(), "event": pa.string(),
              "at_ms": pa.int64(), "offset": pa.int64(), "broker": pa.int32(),
-             "cut": pa.bool_()}  # fmt: skip
+             "cut": pa.bool_(), "name": pa.string(), "listed": pa.list_(pa.string())}  # fmt: skip
     return dict.fromkeys(names) | values
 
 
 def test_each_place_is_judged_by_the_changes_of_its_own_partition() -> None:
-    changes = [
-        row(offset=n, topic="u", partition=0, **one._asdict())
-        for n, one in ((9, UNCLEAN), (8, GONE))
-    ]
+    changes = [row(offset=n, name="u-0", **one._asdict()) for n, one in ((9, UNCLEAN), (8, GONE))]
     finding = {"incident": 1, "kind": "skipped_markers", "label": MISSING_MARKER, "at": AT - 600,
                "completed": AT - 500, "offset_first": 9, "topic": "u"}  # fmt: skip
     found = [row(**finding, partition=n, partition_index=n) for n in (0, 1)]
