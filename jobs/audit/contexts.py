@@ -264,7 +264,7 @@ def _rows_of(decoded: Decoded, kind: int, name: str) -> DataFrame | None:
 
 
 def _late_commits(decoded: Decoded, replayed: Replayed) -> DataFrame:
-    over_seams = late_commits(decoded.commits(), replayed.transactions)
+    over_seams = late_commits(decoded, replayed.transactions)
     in_splits = decoded.nested(log_row.LATE_COMMIT, "late_commit")
     return in_splits.select(*over_seams.columns).unionByName(over_seams)
 

@@ -20,6 +20,7 @@ from jobs.incidents.lineage import Traffic
 from jobs.incidents.lost import first_differences
 from jobs.incidents.signature import DIVERGED
 from jobs.model.transactions import all_runs
+from jobs.replay.offsets import in_effect
 from jobs.spark.joins import inner, small
 from jobs.spark.kept import is_known_empty
 from jobs.spark.local import local_frame
@@ -85,7 +86,7 @@ def _found(audit: Audit, states: DataFrame) -> Incidents | None:
     offsets = Offsets(
         any(one.topic == OFFSETS_TOPIC for one in audit.dump.partitions),
         lambda: newest_offsets(
-            decoded.effective_commits(), furthest_offsets(replayed.partition_info)
+            in_effect(decoded, replayed.transactions), furthest_offsets(replayed.partition_info)
         ),
         Traffic(
             lambda: kept.keep(_input_commits(audit)),

@@ -38,7 +38,7 @@ def furthest_offsets(info: DataFrame) -> DataFrame:
 def newest_offsets(commits: DataFrame, copies: DataFrame) -> DataFrame:
     """The newest committed offset a group and partition: KEY, committed_offset; no tombstones.
 
-    `commits`: `Decoded.effective_commits`; `copies`: `furthest_offsets`.
+    `commits`: `jobs.replay.offsets.in_effect`; `copies`: `furthest_offsets`.
     """
     mine = inner(commits, small(copies), on="partition_index")
     newest = F.max(F.struct("commit.effective_offset", "commit.committed_offset"))

@@ -3,11 +3,25 @@
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from jobs.model.decoded import Decoded
 from jobs.spark.joins import inner
+from schemas import log_row
 from udfs.rules.offset_commit import Commit, is_late, takes_effect
 
 KEY = ("partition_index", "group", "committed_topic", "committed_partition")
 NAMES = ("group", "committed_topic", "committed_partition")
+
+
+def in_effect(decoded: Decoded, transactions: DataFrame) -> DataFrame:
+    """Commits that took effect near the ends of splits, the newest of each key among them.
+
+    Columns of `Decoded.effective_commits`. A split has what its own markers ended; what waited at
+    its end took effect with a marker in a later one, as a segment may be rolled between the two
+    (`UnifiedLog.maybeRoll`).
+    """
+    if not (decoded.commits_at_seams and decoded.counts.get(log_row.PENDING_COMMIT)):
+        return decoded.effective_commits()
+    return _in_effect(decoded.commits(), transactions)
 
 
 def _in_effect(commits: DataFrame, transactions: DataFrame) -> DataFrame:
@@ -49,15 +63,12 @@ def _in_effect(commits: DataFrame, transactions: DataFrame) -> DataFrame:
     )
 
 
-def late_commits(commits: DataFrame, transactions: DataFrame) -> DataFrame:
-    """Rows of `log_row.LATE_COMMIT_TYPE`, with partition_index, that cross a seam of splits.
-
-    `commits`: rows of `log_row.OFFSET_COMMIT` near the seams, with file_index and split_start.
-    """
+def late_commits(decoded: Decoded, transactions: DataFrame) -> DataFrame:
+    """Rows of `log_row.LATE_COMMIT_TYPE`, with partition_index, that cross a seam of splits."""
     order = Window.partitionBy(*KEY).orderBy("commit.effective_offset")
 
     split = F.struct("file_index", "split_start", "ordinal", "number")
-    placed = _in_effect(commits, transactions).select(
+    placed = _in_effect(decoded.commits(), transactions).select(
         "partition_index",
         *NAMES,
         F.lag("commit").over(order).alias("replaced"),
