@@ -25,7 +25,7 @@ AUDIT = table(
     string("previous_audit_id", "the audit finished before it; null for the first"),
     long("new_findings", "findings that the previous audit did not have; null for the first"),
     long("gone_findings", "findings that only the previous audit had; null for the first"),
-    long("open_transactions", "transactions without a marker, over all partitions"),
+    long("open_transactions", "transactions without a marker, each replica counted"),
     long("oldest_open_since_ms", "timestamp of the first batch of the oldest transaction that "
          "blocks a last stable offset, ms; null for none"),
     long("largest_lag", "largest distance from last stable offset to high watermark, offsets"),

@@ -123,13 +123,17 @@ AFFECTED = table(
     integer("incident", "number of the incident"),
     string("topic", "topic that applications downstream of them wrote to in transactions"),
     integer("partition", "partition number"),
-    string("state", "suspect (computed from affected records) or clean (downstream, without them)"),
+    string(
+        "state",
+        "suspect (computed from affected records, or maybe so), clean (downstream, "
+        "without them) or unknown (downstream, and commits that would tell may be gone)",
+    ),
     integer("depth", "applications between the affected records and this partition"),
     string("application", "consumer group of the last of these applications"),
-    long("first_offset", "first suspect offset, inclusive; null where clean"),
-    long("last_offset", "last suspect offset, inclusive; null where clean"),
-    long("transactions", "transactions that wrote there since; null where clean"),
-    long("records", "records in them, 0 where clean"),
+    long("first_offset", "first suspect offset, inclusive; null where not suspect"),
+    long("last_offset", "last suspect offset, inclusive; null where not suspect"),
+    long("transactions", "transactions that wrote there since; null where not suspect"),
+    long("records", "records in them, 0 where clean; null where unknown"),
     string("path", "from the affected partition to this one: partitions and groups in turn"),
 )
 

@@ -17,6 +17,7 @@ INPUT_COMMITS = table(
     string("topic", "topic of the committed partition"),
     integer("partition", "number of the committed partition"),
     long("producer_id", "producer id of the transactions"),
+    boolean("whole", "the partition of `__consumer_offsets` has all that was ever committed there"),
     binary("commits", "Arrow stream of INPUT_COMMIT rows in the order of the log"),
 )
 """The commits of one key and producer in one split of `__consumer_offsets`."""
@@ -29,6 +30,7 @@ FIRST_READ = table(
     long("producer_id", "producer id of the transaction"),
     integer("producer_epoch", "its producer epoch"),
     long("since_ms", "timestamp of its commit, ms"),
+    boolean("whole", "false: an earlier commit of that kind may be gone"),
 )
 """The first transaction that committed an offset beyond the first affected one."""
 

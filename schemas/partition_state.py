@@ -22,7 +22,7 @@ PARTITION_STATE = table(
     long("lso_producer_id", "producer id of the transaction that blocks the last stable offset"),
     integer("lso_producer_epoch", "its producer epoch"),
     string("lso_transactional_id", "its transactional id, if the coordinator's log has it"),
-    long("lso_since_ms", "timestamp of its first batch, ms"),
+    long("lso_since_ms", "timestamp of its first batch, ms; null: none (-1)"),
     long(
         "lso_first_offset",
         "its own first offset, as the broker remembers it: below the log start where its head is "

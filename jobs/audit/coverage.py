@@ -7,6 +7,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.audit.audit import Request
+from jobs.model.counted import count
 from jobs.model.decoded import Decoded
 from jobs.model.dump import Dump, DumpPartition, MissingPartition, cleaned_below
 from jobs.model.missing import not_there
@@ -81,8 +82,8 @@ def not_looked_at(
     }
     if cleaned:
         sentences.append(
-            f"{len(cleaned):,} compacted partitions in several copies: in cleaned ranges, replicas "
-            "are compared "
+            f"{count(len(cleaned), 'compacted partition')} in several copies: in cleaned ranges, "
+            "replicas are compared "
             + (
                 "by their remaining records, not byte for byte."
                 if request.depth == "records"

@@ -19,6 +19,8 @@ from jobs.incidents.leaders import judged_elections
 from jobs.incidents.lineage import Traffic
 from jobs.incidents.lost import first_differences
 from jobs.incidents.signature import DIVERGED
+from jobs.model.dump import DumpPartition, cleaned_below
+from jobs.model.incident import NOT_DUMPED
 from jobs.model.transactions import all_runs
 from jobs.replay.offsets import in_effect
 from jobs.spark.joins import inner, small
@@ -34,6 +36,9 @@ from udfs.arrow.input_commits import read_input_commits
 from udfs.arrow.metadata_changes import read_changes
 from udfs.arrow.own_commits import CommitsIn, read_own_commits
 from udfs.arrow.survivors import Asked, read_survivors
+
+NOT_PRINTED = f"texts of {OFFSETS_TOPIC} were printed without --offsets-decoder"
+NOT_READ_AGAIN = f"texts of {OFFSETS_TOPIC} are not read again"
 
 
 def with_incidents(
@@ -84,7 +89,7 @@ def _found(audit: Audit, states: DataFrame) -> Incidents | None:
         )
 
     offsets = Offsets(
-        any(one.topic == OFFSETS_TOPIC for one in audit.dump.partitions),
+        *_commits_known(audit),
         lambda: newest_offsets(
             in_effect(decoded, replayed.transactions), furthest_offsets(replayed.partition_info)
         ),
@@ -137,16 +142,44 @@ def _decisions(audit: Audit, producers: DataFrame) -> DataFrame | None:
 
 def _input_commits(audit: Audit) -> DataFrame:
     """Rows of INPUT_COMMITS, of the copy of each offsets partition that reaches furthest."""
+    whole = {one.partition_index for one in audit.dump.partitions if _is_whole(one)}
     furthest = furthest_offsets(audit.replayed.partition_info)
     chosen = {row.partition_index for row in furthest.collect()}
     options = decode_options(audit.request.settings, "records")
 
     def read(batches: Iterator) -> Iterator:  # type: ignore[type-arg]
-        return read_input_commits(batches, options)
+        return read_input_commits(batches, whole, options)
 
     return _again(
         audit, lambda split: split["partition_index"] in chosen and split["kind"] == "segment"
     ).mapInArrow(read, INPUT_COMMITS)
+
+
+def _is_whole(partition: DumpPartition) -> bool:
+    """Whether a copy has all that was appended: nothing was cleaned, nor taken from its head."""
+    begins = partition.segments[0].base_offset if partition.segments else None
+    return begins == 0 and not cleaned_below(partition)
+
+
+def _commits_known(audit: Audit) -> tuple[bool, str | None, str | None]:
+    """`known`, `unknown` and `untraced` of Offsets."""
+    files = [
+        one
+        for partition in audit.dump.partitions
+        if partition.topic == OFFSETS_TOPIC
+        for one in partition.segments
+    ]
+    if not any(one.topic == OFFSETS_TOPIC for one in audit.dump.partitions):
+        return False, NOT_DUMPED, None
+    if audit.request.depth != "records":
+        return False, f"--depth {audit.request.depth} does not read {OFFSETS_TOPIC}", None
+    texts = [one.text for one in files if one.text is not None]
+    bare = [one for one in texts if one.lacks_records or not one.decoded]
+    return (
+        len(bare) < len(files) or not files,
+        NOT_PRINTED if bare else None,
+        NOT_READ_AGAIN if texts else None,
+    )
 
 
 def _between(audit: Audit, ranges: Mapping[int, Between]) -> DataFrame:

@@ -106,7 +106,7 @@ def _describe(given: Situation) -> str:
 def _described(identity: str | None) -> str:
     # An id that a terminal would not show as it is cannot be typed into one either.
     shown = "ID" if identity is None or printable(identity) != identity else shlex.quote(identity)
-    return f"  {commands.TOOL} describe --transactional-id {shown}"
+    return f"  {commands.DESCRIBE_TRANSACTION.format(transactional_id=shown)}"
 
 
 def _log(given: Situation) -> str:

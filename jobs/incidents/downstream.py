@@ -7,11 +7,15 @@ Partition = tuple[str, int]
 
 
 class Reads(NamedTuple):
-    """A group that commits offsets of a partition in transactions of a producer."""
+    """A group that commits offsets of a partition in transactions of a producer.
+
+    Not `whole`: earlier commits of the group may be gone.
+    """
 
     group: str
     partition: Partition
     producer: int
+    whole: bool = True
 
 
 def name(partition: Partition) -> str:

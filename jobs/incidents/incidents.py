@@ -5,7 +5,7 @@ Of an audit without a violation nothing is asked. The number of incidents is bou
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,15 @@ from jobs.incidents.evidence import CONCERNED, SKIPPED, Seen, evidence, kind_by
 from jobs.incidents.groups import OF_PLAN, affected_groups, own_commits
 from jobs.incidents.known import Known
 from jobs.incidents.leaders import seen
-from jobs.incidents.lineage import CLEAN, SUSPECT, TAKEN_OVER, Followed, Traffic, affected
+from jobs.incidents.lineage import (
+    CLEAN,
+    SUSPECT,
+    TAKEN_OVER,
+    UNKNOWN,
+    Followed,
+    Traffic,
+    affected,
+)
 from jobs.incidents.lost import LOSSES
 from jobs.incidents.moments import moments
 from jobs.incidents.plan import MOST_PLACES, Commit, Place, plan
@@ -64,9 +72,15 @@ HOLDER = ("ended_by", "producer_epoch", "start_offset", "coordinator_epoch", "tr
 
 @dataclass(frozen=True)
 class Offsets:
-    """Committed offsets: `known`, the dump has any; `newest`: see `newest_offsets`; `traffic`."""
+    """Committed offsets: `newest`: see `newest_offsets`; `traffic`.
+
+    `known`: some are decoded; `unknown`: why not all of them are, None where they are. `untraced`:
+    why transactions and the commits in affected ranges are not looked for, None where they are.
+    """
 
     known: bool
+    unknown: str | None
+    untraced: str | None
     newest: Callable[[], DataFrame]
     traffic: Traffic
 
@@ -111,7 +125,7 @@ def incidents(
     effects = kept.keep(consequences(rows, labels, replayed, kept))
     effect_sums = _sums(effects).collect()
     followed = Followed([], [])
-    if offsets.known and any(row.kind in TAKEN_OVER for row in effect_sums):
+    if offsets.known and not offsets.untraced and _taken_over(effect_sums):
         followed = affected(effects, offsets.traffic)
     derived = _frame(findings, followed.rows, AFFECTED)
     groups, commits = _frame(findings, [], AFFECTED_GROUP), {}
@@ -135,7 +149,7 @@ def incidents(
         affected=derived,
         affected_group=groups,
         incident_event=_frame(findings, around, INCIDENT_EVENT),
-        lines=tuple(_lines(told, sums, effect_sums, groups, followed, offsets.known)),
+        lines=tuple(_lines(told, sums, effect_sums, groups, followed, offsets)),
     )
 
 
@@ -189,7 +203,7 @@ def _lines(
     effects: list[Row],
     groups: DataFrame,
     followed: Followed,
-    groups_known: bool,
+    offsets: Offsets,
 ) -> Iterator[IncidentLine]:
     """The incidents in short, in their order. `effects`: rows of `_sums`."""
     told: dict[int, list[Effect]] = {}
@@ -200,6 +214,7 @@ def _lines(
     hit = {} if is_known_empty(groups) else {row.incident: row for row in _hit(groups).collect()}
     for one in rows:
         mine = hit.get(one["incident"])
+        mine_taken_over = _taken_over(told.get(one["incident"], []))
         effects_in_order = sorted(
             told.get(one["incident"], []), key=lambda effect: list(CONSEQUENCES).index(effect.kind)
         )
@@ -212,22 +227,31 @@ def _lines(
             group_count=mine.number if mine else 0,
             committing=tuple(mine.committing) if mine else (),
             committing_count=mine.committing_number if mine else 0,
-            groups_known=groups_known,
-            followed=followed.whole,
+            groups_known=offsets.unknown is None,
+            groups_unknown=offsets.unknown,
+            followed=followed.whole and not (offsets.untraced and mine_taken_over),
+            untraced=offsets.untraced,
+            commits_gone=followed.gone and mine_taken_over,
             suspect_topics=_topics(followed.rows, one["incident"], SUSPECT),
             clean_topics=_topics(followed.rows, one["incident"], CLEAN),
+            unknown_topics=_topics(followed.rows, one["incident"], UNKNOWN),
             first_step=one["steps"][0]["what"] if one["steps"] else None,
             topics=tuple(one["topics"] or ()),
             index_contradicts=not set(INDEXED_OUTCOME).isdisjoint(sums[one["incident"]].codes),
         )
 
 
+def _taken_over(effects: Iterable[Row | Effect]) -> bool:
+    """Whether a reader may have taken some of it over into what it writes."""
+    return any(one.kind in TAKEN_OVER for one in effects)
+
+
 def _topics(derived: list[dict[str, Any]], incident: int, state: str) -> tuple[str, ...]:
-    """Topics downstream of an incident; one with a suspect partition is not clean."""
+    """Topics downstream of an incident in a state; one with a suspect partition is suspect."""
     mine = [row for row in derived if row["incident"] == incident]
     suspect = {row["topic"] for row in mine if row["state"] == SUSPECT}
-    found = suspect if state == SUSPECT else {row["topic"] for row in mine} - suspect
-    return tuple(sorted(found))
+    others = {row["topic"] for row in mine if row["state"] == state} - suspect
+    return tuple(sorted(suspect if state == SUSPECT else others))
 
 
 def _sums(effects: DataFrame) -> DataFrame:

@@ -18,7 +18,8 @@ TOOL = f"kafka-transactions.sh {_BROKER}"
 _PLACE = "--topic {topic} --partition {partition}"
 
 DESCRIBE_PRODUCERS = f"{TOOL} describe-producers {_PLACE}"
-DESCRIBE_TRANSACTION = f"{TOOL} describe --transactional-id {{transactional_id}}"
+# With "=", as the tool takes an id that begins with "-" for an option.
+DESCRIBE_TRANSACTION = f"{TOOL} describe --transactional-id={{transactional_id}}"
 # What is to be looked at before an abort, which cannot be taken back.
 SHOW_OPEN = f"{DESCRIBE_PRODUCERS}\n{DESCRIBE_TRANSACTION}"
 FIND_HANGING = f"{TOOL} find-hanging {_PLACE}"

@@ -50,6 +50,8 @@ INDEX_CONTRADICTS = (
     "read_committed consumers get another outcome than the markers of the log have; either the "
     "index or a marker is wrong"
 )
+NOT_DUMPED = f"{OFFSETS_TOPIC} is not in the dump"
+COMMITS_GONE = f"{OFFSETS_TOPIC} was cleaned or begins late, so earlier commits may be gone"
 # Beside what the markers of a changed_marker would do to readers.
 INDEX_DECIDES = (
     "as long as a broker has the index that it wrote with the marker, read_committed consumers get "
@@ -62,12 +64,15 @@ class IncidentLine:
     """An incident in short; `groups`: names of groups that read or stand in affected ranges.
 
     `group_count`: how many groups there are; `committing`, `committing_count`: the same of groups
-    whose own commits of offsets are affected; `first_step`: what to do first; `groups_known`: the
-    dump has offsets of groups at all. `new`: the audit before this one had none of its violations;
-    None where there was none before. `suspect_topics`, `clean_topics`: topics downstream with and
-    without records derived of affected ones; not `followed`: nobody looked for them.
-    `index_contradicts`: a `.txnindex` tells consumers another outcome than the markers of the log.
-    `topics`: those of its findings.
+    whose own commits of offsets are affected; `first_step`: what to do first; `groups_known`: all
+    committed offsets of the dump are decoded; `groups_unknown`: why not. `new`: the audit before
+    this one had none of its violations; None where there was none before. `suspect_topics`,
+    `clean_topics`: topics downstream with and without records derived of affected ones; not
+    `followed`: nobody looked for them. `untraced`: why, None for too many applications; and why
+    nobody looked for commits in affected ranges of `__consumer_offsets`. `commits_gone`: earlier
+    commits of applications may be gone, so that there may be more; `unknown_topics`: downstream,
+    and nothing tells whether they have such records. `index_contradicts`: a `.txnindex` tells
+    consumers another outcome than the markers of the log. `topics`: those of its findings.
     """
 
     incident: int
@@ -89,6 +94,10 @@ class IncidentLine:
     committing_count: int = 0
     index_contradicts: bool = False
     topics: tuple[str, ...] = field(default=())
+    groups_unknown: str | None = None
+    untraced: str | None = None
+    commits_gone: bool = False
+    unknown_topics: tuple[str, ...] = field(default=())
 
     @property
     def consequence(self) -> str:
@@ -107,19 +116,23 @@ class IncidentLine:
     @property
     def who(self) -> str:
         """Which groups are affected, in one sentence."""
-        if not self.groups_known:
-            return f"the affected groups are unknown: {OFFSETS_TOPIC} is not in the dump"
         told = []
         if self.group_count:
             told.append(f"{_groups(self.groups, self.group_count)} read affected ranges")
         if self.committing_count:
             named = _groups(self.committing, self.committing_count)
             told.append(f"offset commits of {named} are affected themselves")
+        if not self.groups_known:
+            others = "other groups" if told else "the affected groups"
+            told.append(f"{others} are unknown: {self.groups_unknown or NOT_DUMPED}")
+        elif self.untraced and OFFSETS_TOPIC in self.topics:
+            told.append(f"groups whose own commits are affected are unknown: {self.untraced}")
         if not told and any(effect.kind == BLOCKED for effect in self.effects):
-            # A group that waits has committed the very offset that it waits for.
+            # One that waits has committed the very offset that it waits for, or an earlier one.
             return (
-                "no group of the dump has read what is wrong; the table affected_group has those "
-                "that wait"
+                "no group of the dump has read what is wrong in front of the last stable offset; "
+                "the table affected_group has those that wait, and those that have read behind it "
+                "(read_uncommitted)"
             )
         return "; ".join(told) or (
             "no group of the dump has a committed offset in or after an affected range"
@@ -129,19 +142,30 @@ class IncidentLine:
     def derived(self) -> str | None:
         """What applications computed from affected records, in one sentence; None for nothing."""
         if not self.followed:
-            return "output computed from them was not traced: there are too many applications"
+            why = self.untraced or "there are too many applications"
+            return f"output computed from them was not traced: {why}"
         parts = []
         if self.suspect_topics:
             parts.append(f"suspect output: {_some(self.suspect_topics)}")
         if self.clean_topics:
             parts.append(f"unaffected topics downstream: {_some(self.clean_topics)}")
+        if self.commits_gone:
+            there = f" in {_some(self.unknown_topics)}" if self.unknown_topics else ""
+            parts.append(f"other output computed from them{there} is unknown: {COMMITS_GONE}")
         return "; ".join(parts) or None
 
     @classmethod
     def of(cls, stored: dict[str, Any]) -> "IncidentLine":
         """From `dataclasses.asdict`, also through JSON."""
         effects = tuple(Effect(**effect) for effect in stored["effects"])
-        names = ("groups", "suspect_topics", "clean_topics", "committing", "topics")
+        names = (
+            "groups",
+            "suspect_topics",
+            "clean_topics",
+            "unknown_topics",
+            "committing",
+            "topics",
+        )
         lists = {name: tuple(stored.get(name, ())) for name in names}
         return cls(**stored | lists | {"effects": effects})
 

@@ -357,6 +357,7 @@ def partition_states(
     def of_holder(field: str) -> Column:
         return F.when(holds, F.col(field))
 
+    begun = of_holder("holder.first_timestamp")
     return named.select(
         "partition_index",
         "broker",
@@ -375,7 +376,8 @@ def partition_states(
         of_holder("holder.producer_id").alias("lso_producer_id"),
         of_holder("holder.highest_epoch").alias("lso_producer_epoch"),
         of_holder("transactional_id").alias("lso_transactional_id"),
-        of_holder("holder.first_timestamp").alias("lso_since_ms"),
+        # A batch may have no timestamp (`RecordBatch.NO_TIMESTAMP`, -1).
+        F.when(begun >= 0, begun).alias("lso_since_ms"),
         of_holder("holder.first_offset").alias("lso_first_offset"),
         of_holder("holder.coordinator_epoch").alias("lso_coordinator_epoch"),
         "furthest",

@@ -45,7 +45,8 @@ class Evidence:
 class Finding:
     """An example of a finding: the columns of the table `violation`.
 
-    `new`: whether the audit before this one did not have it; None where there was none before.
+    `new`: whether the audit before this one did not have it, or not as a violation, which it is now
+    (`proven_anew`); None where there was none before.
     `incident`: number of the incident that explains it; None for none.
     """
 
@@ -71,6 +72,7 @@ class Finding:
     cause_id: str | None = None
     new: bool | None = None
     incident: int | None = None
+    proven_anew: bool | None = None
 
     @property
     def partition_name(self) -> str:
@@ -245,7 +247,7 @@ class Derived:
     first_offset: int | None
     last_offset: int | None
     transactions: int | None
-    records: int
+    records: int | None
     path: str
 
 

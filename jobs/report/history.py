@@ -11,7 +11,7 @@ from jobs.report.facts import PastAudit
 from jobs.report.verdict import OpenTransactions, Since
 from schemas.verdicts import VIOLATION
 
-# Two findings are the same finding where these agree.
+# Two findings are the same finding where these agree, whatever their verdicts.
 IDENTITY = ("code", "topic", "partition", "offset_first", "producer_id")
 # A page shows a season of nightly audits.
 LONGEST_HISTORY = 90
@@ -37,16 +37,23 @@ def newest(audits: DataFrame) -> Newest | None:
 
 
 def marked(findings: DataFrame, before: DataFrame | None) -> DataFrame:
-    """The findings with a column `new`: whether `before` lacks them; null without a `before`."""
+    """The findings with `new` and `proven_anew`; both null without a `before`.
+
+    new: `before` lacks the finding, or it is a violation and was none there: proven_anew.
+    """
     if before is None:
-        return findings.withColumn("new", F.lit(None).cast("boolean"))
-    known = _keys(before).withColumn("known", F.lit(True))
-    joined = findings.join(known, _same(), "left")
-    return joined.select(*findings.columns, F.col("known").isNull().alias("new"))
-
-
-def _keys(findings: DataFrame) -> DataFrame:
-    return findings.select(*[F.col(name).alias(f"before_{name}") for name in IDENTITY]).distinct()
+        none = F.lit(None).cast("boolean")
+        return findings.withColumns({"new": none, "proven_anew": none})
+    keys = [F.col(name).alias(f"before_{name}") for name in IDENTITY]
+    proven = (F.col("verdict") == VIOLATION).alias("proven")
+    known = before.select(*keys, proven).groupBy(*[f"before_{name}" for name in IDENTITY])
+    joined = findings.join(known.agg(F.max("proven").alias("proven")), _same(), "left")
+    anew = F.coalesce((F.col("verdict") == VIOLATION) & ~F.col("proven"), F.lit(False))
+    return joined.select(
+        *findings.columns,
+        (F.col("proven").isNull() | anew).alias("new"),
+        anew.alias("proven_anew"),
+    )
 
 
 def _same() -> Column:

@@ -100,7 +100,7 @@ def _derived(row: Derived) -> str:
         return f"{row.topic}-{row.partition} is {row.state}: {row.path}"
     return (
         f"{row.topic}-{row.partition} is {row.state}, {_offsets(row)}: "
-        f"{count(row.records, 'record')}, {row.path}"
+        f"{count(row.records or 0, 'record')}, {row.path}"
     )
 
 

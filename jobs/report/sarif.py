@@ -100,7 +100,8 @@ def _result(
     if finding.incident in kinds:
         result["properties"] |= {"incident": finding.incident, "cause": kinds[finding.incident]}
     if finding.new is not None:
-        result["baselineState"] = "new" if finding.new else "unchanged"
+        fresh = "updated" if finding.proven_anew else "new"
+        result["baselineState"] = fresh if finding.new else "unchanged"
     return result
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from jobs.model.counted import count
 from jobs.report.facts import Finding
 from jobs.report.verdict import Since, Verdict
 from jobs.report.visible import visible
@@ -70,9 +71,10 @@ def summary(verdict: Verdict, examples: Iterable[Finding], out: str, added: bool
 def _head(verdict: Verdict) -> list[str]:
     totals = verdict.totals
     looked_at = (
-        f"Looked at {totals['partitions']:,} partitions, {totals['files']:,} files, "
-        f"{totals['bytes']:,} bytes, {totals['batches']:,} batches, "
-        f"{totals['transactions']:,} transactions."
+        f"Looked at {count(totals['partitions'], 'partition')}, "
+        f"{count(totals['files'], 'file')}, {count(totals['bytes'], 'byte')}, "
+        f"{count(totals['batches'], 'batch', 'batches')}, "
+        f"{count(totals['transactions'], 'transaction')}."
     )
     since = [since_line(verdict)] if verdict.since else []
     return [verdict.headline, "", looked_at, *since]

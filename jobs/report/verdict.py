@@ -18,7 +18,8 @@ class Since:
     """What changed since the audit that was finished before this one in the same folder.
 
     Findings are the same where code, topic, partition, first offset and producer id are. `new` and
-    `gone`: verdict -> findings that only this audit has, that only the one before it had.
+    `gone`: verdict -> findings that only this audit has, that only the one before it had. What was
+    no violation there and is one now is new, too.
     `differs`: in what the two audits differ besides: files, moment, code, configuration.
     """
 
@@ -35,7 +36,7 @@ class Since:
 
 @dataclass(frozen=True)
 class OpenTransactions:
-    """Transactions without a marker, over all partitions.
+    """Transactions without a marker, over all partitions; each replica has its own.
 
     `oldest_since_ms`: timestamp of the first batch of the oldest that holds back a last stable
     offset, null where there is none. `largest_lag`: offsets between the last stable offset and the

@@ -235,9 +235,9 @@ def test_nothing_that_a_log_holds_commands_the_terminal_or_the_shell() -> None:
         )
     )
     assert "\x1b" not in told and "\u202e" not in told
-    assert "describe --transactional-id ID" in told
+    assert "describe --transactional-id=ID" in told
     quoted = explanation(replace(MERELY_OPEN, owner=OWNER | {"transactional_id": "x'; rm -rf ~"}))
-    assert """describe --transactional-id 'x'"'"'; rm -rf ~'""" in quoted
+    assert """describe --transactional-id='x'"'"'; rm -rf ~'""" in quoted
 
 
 def test_moments_and_durations_read_well_and_never_fail() -> None:

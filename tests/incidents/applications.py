@@ -194,6 +194,7 @@ def chain(made: Applications) -> None:
     made.transaction(first, {"enriched": 1, "notes": 1}, {"orders": 4})
     made.transaction(second, {"joined": 1}, {"enriched": 2})
     made.transaction(third, {"sums": 1}, {"joined": 2})
+    made.now += AN_HOUR_MS
     # Aborted, but without a marker: the next COMMIT of the producer makes it visible.
     made.transaction(source, {"orders": 1}, commit=False, unmarked=("orders",))
     made.transaction(source, {"orders": 2, "other": 1})

@@ -1,5 +1,6 @@
 """What was derived of affected records: applications that read, process and write."""
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -24,6 +25,11 @@ def told(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Table
     """The tables of the incidents of all stories, which are audited together."""
     folder = tmp_path_factory.mktemp("applications")
     applications.write_stories(folder)
+    return tables_of(spark, folder)
+
+
+def tables_of(spark: SparkSession, folder: Path) -> Tables:
+    """The tables of incidents of a dump of stories."""
     wanted = Request([folder], "", applications.AS_OF, "records", load_settings())
     audit = main.audit(spark, wanted, Progress(None, quiet=True))
     _, tables = with_incidents(audit, result_tables(spark, audit))
@@ -87,6 +93,28 @@ def test_one_visible_aborted_record_is_followed_through_three_applications_and_a
     reads = [row for row in tables["incident_event"] if row.event == "read_by_group"]
     assert {row.detail for row in reads} == derived
     assert min(row.at_ms for row in reads) > visible.since_ms
+
+
+def test_where_commits_may_be_gone_the_first_reader_is_unknown(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    applications.write_stories(tmp_path)
+    for name in tmp_path.rglob("cleaner-offset-checkpoint"):
+        if (name.parent / f"{applications.OFFSETS}-0").is_dir():
+            name.write_text(f"0\n1\n{applications.OFFSETS} 0 9\n")
+    tables = of("chain.", tables_of(spark, tmp_path))
+    found = {
+        row.topic: (row.state, row.first_offset, row.last_offset, row.records)
+        for row in tables["affected"]
+    }
+    # All that was written since the affected record was, whatever its producers had read by then.
+    assert found == {
+        "enriched": ("suspect", 2, 5, 3),
+        "joined": ("suspect", 2, 3, 2),
+        "sums": ("suspect", 2, 4, 3),
+        "orders": ("suspect", 8, 8, 1),
+        "notes": ("unknown", None, None, None),
+    }
 
 
 def test_two_breaks_an_hour_apart_are_two_incidents_with_their_own_consequences(

@@ -8,11 +8,11 @@ import pytest
 
 from jobs.incidents import lineage
 from jobs.incidents.events import NAMES, _turn
-from jobs.incidents.lineage import Spread, Written, first_of_each
+from jobs.incidents.lineage import Spread, Written, first_of_each, with_unseen
 
 READ = {
     "incident": 1, "group": "g", "topic": "b", "partition": 0, "producer_id": 7,
-    "producer_epoch": 0, "since_ms": 50,
+    "producer_epoch": 0, "since_ms": 50, "whole": True,
 }  # fmt: skip
 
 
@@ -37,6 +37,15 @@ def test_a_lower_epoch_and_an_earlier_commit_come_first() -> None:
         assert (first.producer_epoch, first.since_ms) == (0, 49)
 
 
+def test_where_commits_are_gone_every_producer_of_the_group_may_have_read() -> None:
+    whole, gone = read(group="a"), read(whole=False, since_ms=99)
+    for given in permutations([whole, gone]):
+        assert first_of_each(given)[1, 7] is gone
+    readers = {(1, 7): gone, (2, 7): whole, (1, 9): whole}
+    found = with_unseen(readers, {"g": [7, 8, 9], "a": [6, 7]})
+    assert found == readers | {(1, 8): gone}
+
+
 @pytest.mark.parametrize("turn", [1, -1])
 def test_a_partition_that_two_applications_wrote_has_one_path(
     monkeypatch: pytest.MonkeyPatch, turn: int
@@ -49,7 +58,7 @@ def test_a_partition_that_two_applications_wrote_has_one_path(
     monkeypatch.setattr(lineage, "_outputs_of", lambda *_: dict(list(wrote.items())[::turn]))
     spread = Spread({(1, ("b", 0)): 3})
     nothing: Any = None
-    lineage._spread(spread, nothing, nothing)
+    lineage._spread(spread, [], nothing, nothing)
     assert spread.path[1, ("out", 0)] == ("b-0", "g", "out-0")
     assert spread.first[1, ("out", 0)] == 4
 

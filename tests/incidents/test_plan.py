@@ -99,7 +99,7 @@ def test_many_places_are_cut_and_counted() -> None:
 
 def test_who_pastes_a_step_does_not_abort_what_was_not_looked_at() -> None:
     look, abort, *_ = plan(BY_NAME["late_write"], [blocked(0)._replace(transactional_id="my id")])
-    assert f"\n{TOOL} describe --transactional-id 'my id'" in look["command"]
+    assert f"\n{TOOL} describe --transactional-id='my id'" in look["command"]
     assert " abort " not in look["command"] and "describe" not in abort["command"]
 
 

@@ -41,11 +41,34 @@ def test_without_offsets_of_groups_nobody_is_said_to_be_spared() -> None:
     )
 
 
+def test_what_was_not_looked_for_is_told_with_the_reason() -> None:
+    _, line = made_facts.incident()
+    why = "--depth headers does not read __consumer_offsets"
+    unread = replace(line, groups_known=False, groups_unknown=why)
+    assert unread.who.endswith(f"read affected ranges; other groups are unknown: {why}")
+    alone = replace(unread, groups=(), group_count=0)
+    assert alone.who == f"the affected groups are unknown: {why}"
+    texts = replace(line, followed=False, untraced="texts", topics=(OFFSETS_TOPIC,))
+    assert texts.derived == "output computed from them was not traced: texts"
+    assert texts.who.endswith("; groups whose own commits are affected are unknown: texts")
+    assert "own commits" not in replace(texts, topics=("m",)).who
+
+
+def test_where_commits_are_gone_no_topic_is_said_to_be_spared() -> None:
+    _, line = made_facts.incident()
+    gone = replace(line, clean_topics=(), commits_gone=True, unknown_topics=("notes",))
+    told = gone.derived or ""
+    assert told.startswith("suspect output: m-out; other output computed from them in notes is ")
+    assert "unaffected" not in told
+    assert "unaffected topics downstream: untouched" in (line.derived or "")
+
+
 def test_a_group_that_waits_is_not_said_to_be_in_no_affected_range() -> None:
     _, line = made_facts.incident()
     blocked = Effect("records_blocked", 1, 3, 1, None)
     waits = replace(line, groups=(), group_count=0, effects=(blocked,))
-    assert waits.who.endswith("affected_group has those that wait")
+    assert "in front of the last stable offset" in waits.who
+    assert "those that wait, and those that have read behind it" in waits.who
 
 
 def test_topics_of_the_findings_are_not_those_of_one_consequence() -> None:

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from udfs.arrow.blocks import pack_block
 from udfs.arrow.input_commits import COMMIT, first_reads
-from udfs.arrow.written import Since, written_since
+from udfs.arrow.written import ANY_EPOCH, Since, written_since
 
 NAMES = ("partition_index", "producer_id", "producer_epoch", "marker_commit", "marker_timestamp",
          "first_offset", "last_offset", "records")  # fmt: skip
@@ -57,6 +57,9 @@ def test_what_was_written_from_an_epoch_on_is_summed() -> None:
 def test_other_producers_and_what_nobody_asked_for_are_left_out() -> None:
     assert written([Since(1, 6, -1, 0)], ROWS) == []
     assert written([Since(1, 7, 6, 0)], ROWS) == []
+    # Of any epoch the marker decides.
+    (one,) = written([Since(1, 7, ANY_EPOCH, 200)], ROWS)
+    assert (one["first_offset"], one["transactions"]) == (6, 2)
     (one,) = written([Since(1, 8, -1, 0), Since(1, 6, -1, 0)], ROWS)
     assert (one["producer_id"], one["records"]) == (8, 1)
 
@@ -79,7 +82,7 @@ def reads(first_offset: int) -> list[dict[str, Any]]:
     )
     row = {
         "group": "g", "topic": "t", "partition": 0, "producer_id": 7, "incident": 1,
-        "first_offset": first_offset, "commits": pack_block(commits),
+        "first_offset": first_offset, "whole": True, "commits": pack_block(commits),
     }  # fmt: skip
     return [
         one for b in first_reads(iter([pa.RecordBatch.from_pylist([row])])) for one in b.to_pylist()

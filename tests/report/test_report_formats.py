@@ -3,6 +3,7 @@
 import json
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -39,6 +40,10 @@ def test_sarif_has_a_rule_a_check_and_results_that_point_to_bytes() -> None:
     assert all(rules[r["ruleIndex"]]["id"] == r["ruleId"] for r in run["results"])
     assert [result["level"] for result in run["results"]] == ["error", "warning", "note"]
     assert [result.get("baselineState") for result in run["results"]] == ["new", "unchanged", None]
+    first, *others = made_facts.hanging().findings
+    anew = (replace(first, proven_anew=True), *others)
+    (run,) = json.loads(sarif.render(replace(made_facts.hanging(), findings=anew)))["runs"]
+    assert run["results"][0]["baselineState"] == "updated"
     region = run["results"][0]["locations"][0]["physicalLocation"]["region"]
     assert region == {"byteOffset": 4976, "byteLength": 91}
     assert len({r["partialFingerprints"]["eosauditFinding/v1"] for r in run["results"]}) == 3

@@ -98,16 +98,23 @@ def test_new_and_gone_are_told_by_place_and_producer(spark: SparkSession) -> Non
     kinds += "verdict string"
     stays = ("hanging_transaction", "h", 0, 59, 5, "violation")
     without = ("txnlog_undecodable", "x", 1, None, None, "suspect")
-    before = spark.createDataFrame([stays, without, ("lso_stuck", "h", 0, 1, 2, "suspect")], kinds)
+    proven, doubted = ("lso_stuck", "p", 0, 1, 2), ("lso_stuck", "d", 0, 1, 2)
+    before = spark.createDataFrame(
+        [stays, without, ("lso_stuck", "h", 0, 1, 2, "suspect"), (*proven, "inconclusive"),
+         (*doubted, "violation")], kinds
+    )  # fmt: skip
     now = spark.createDataFrame(
         [stays, without, ("lso_stuck", "h", 0, 1, 3, "suspect"),
-         ("lso_stuck", "h", 1, 1, 2, "violation")], kinds
+         ("lso_stuck", "h", 1, 1, 2, "violation"), (*proven, "violation"),
+         (*doubted, "suspect")], kinds
     )  # fmt: skip
     told = history.since("id", now, before)
-    assert (told.new, told.gone) == ({"suspect": 1, "violation": 1}, {"suspect": 1})
-    fresh = {tuple(row)[:-1]: row.new for row in history.marked(now, before).collect()}
-    assert fresh[stays] is False and fresh[without] is False
-    assert sum(fresh.values()) == 2
+    assert (told.new, told.gone) == ({"suspect": 1, "violation": 2}, {"suspect": 1})
+    marked = history.marked(now, before).collect()
+    fresh = {tuple(row)[: len(names)]: row.new for row in marked}
+    assert fresh[stays] is False and fresh[without] is False and fresh[*doubted, "suspect"] is False
+    assert sum(fresh.values()) == 3
+    assert [tuple(row)[: len(proven)] for row in marked if row.proven_anew] == [proven]
     assert {row.new for row in history.marked(now, None).collect()} == {None}
     assert now.columns == names
 

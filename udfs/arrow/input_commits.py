@@ -3,7 +3,7 @@
 The decoder keeps commits only near the ends of a split; here all of transactions are kept, packed.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import numpy as np
@@ -26,13 +26,18 @@ READS: pa.Schema = to_arrow_schema(FIRST_READ)
 
 
 def read_input_commits(
-    batches: Iterator[pa.RecordBatch], options: DecodeOptions
+    batches: Iterator[pa.RecordBatch], whole: Collection[int], options: DecodeOptions
 ) -> Iterator[pa.RecordBatch]:
-    """For `mapInArrow` over rows of SPLIT of `__consumer_offsets`: rows of INPUT_COMMITS."""
+    """For `mapInArrow` over rows of SPLIT of `__consumer_offsets`: rows of INPUT_COMMITS.
+
+    `whole`: partition_index of those that neither cleaner nor retention took anything of.
+    """
     for batch in batches:
         for split in batch.to_pylist():
             with split_again(split) as source:
-                rows = list(_of_split(source, split, options))
+                complete = split["partition_index"] in whole
+                found = _of_split(source, split, options)
+                rows = [row | {"whole": complete} for row in found]
             if rows:
                 yield pa.RecordBatch.from_pylist(rows, schema=COMMITS)
 

@@ -13,13 +13,16 @@ from udfs.arrow.blocks import Unpack, unpack_blocks
 from udfs.wire.batches.batch_headers import Bools, Int64s
 
 SCHEMA: pa.Schema = to_arrow_schema(WRITTEN)
+ANY_EPOCH = -1
+# Before all moments.
+EVER_MS = -(1 << 62)
 
 
 class Since(NamedTuple):
     """From which of its transactions on a producer is asked for.
 
     That is the one of an epoch, or of those that share it the ones whose marker is not older than
-    `since_ms`; all of later epochs.
+    `since_ms`; all of later epochs. Of ANY_EPOCH the marker alone decides.
     """
 
     incident: int
@@ -57,8 +60,9 @@ def _later(rows: pa.RecordBatch, since: NDArray[np.int64]) -> Bools:
     ended = rows.column("marker_timestamp").to_numpy()
     near = np.minimum(np.searchsorted(since[:, 0], producer), len(since) - 1)
     whose, first_epoch, moment = since[near].T
-    shared = (epoch == first_epoch) & (ended >= moment)
-    later: Bools = (whose == producer) & ((epoch > first_epoch) | shared)
+    in_epoch = (first_epoch == ANY_EPOCH) | (epoch == first_epoch)
+    above = (first_epoch != ANY_EPOCH) & (epoch > first_epoch)
+    later: Bools = (whose == producer) & (above | (in_epoch & (ended >= moment)))
     return later
 
 
