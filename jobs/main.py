@@ -38,6 +38,7 @@ from jobs.decode.decode import decode, failures
 from jobs.export.export import (
     ExportRequest,
     check_named,
+    check_one_topic,
     only_what_is_asked,
     ranges,
     without_high_watermarks,
@@ -197,17 +198,17 @@ def run_export(arguments: Arguments) -> int:
     numbers = tuple(arguments.partitions)
     wanted = ExportRequest(arguments.isolation, topics, arguments.broker, to_log_end, numbers)
     check_named(listed, wanted)
+    check_one_topic(listed, wanted)
     listed = only_what_is_asked(listed, wanted)
-    if wanted.to_log_end:
-        listed = without_high_watermarks(listed)
+    read_as = without_high_watermarks(listed) if wanted.to_log_end else listed
     request = Request(arguments.dump, arguments.out, None, "records", settings)
     with spark_session() as spark:
         check_out(spark, request.out)
         progress = Progress(spark, arguments.quiet)
-        dump, read = _read(spark, request, progress, configuration(wanted, settings), listed)
+        dump, read = _read(spark, request, progress, configuration(wanted, settings), read_as)
         with read.planned(spark):
             replayed, _ = _replay(spark, request, progress, dump, read)
-            asked = ranges(replayed.partition_states(), dump, wanted)
+            asked = ranges(replayed.partition_states(), listed, wanted)
         with progress.stage("export"):
             done = export(spark, asked, read, replayed, request, wanted)
         read.release()

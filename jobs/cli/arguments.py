@@ -256,7 +256,7 @@ def _add_export(commands: "argparse._SubParsersAction[Parser]") -> None:
     export.add_argument(
         "--broker",
         type=int,
-        help="broker whose copies to export (default: of each partition the longest copy)",
+        help="broker whose copies to export (default: of each partition the furthest copy)",
     )
     _add_config(export)
 

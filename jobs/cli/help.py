@@ -62,12 +62,13 @@ EXPORT_HELP = """examples:
   ./spark-submit.sh export --dump /copies/old-leader --out /rescued --topic orders --to-log-end
       one topic, with what an unclean leader election cut off: it lies above the high watermark
 
-If a partition has several copies, the longest one is exported.
+If a partition has several copies, that of the newest leader epoch is exported, and of these the
+longest. Two topics of one name, or two clusters, are refused: choose with --broker or --dump.
 
 exit codes:
   0  all records of the ranges are in the table
   2  wrong arguments, configuration or input; nothing was written
-  3  some records could not be read (the output says how many and where), or Spark failed
+  3  some records are missing or could not be read (the output says which), or Spark failed
 """
 CHECKS_HELP = """examples:
   ./spark-submit.sh checks

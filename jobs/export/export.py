@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 
 from jobs.model.dump import Dump, DumpPartition
 from jobs.model.errors import UsageError
+from jobs.model.replicas import clusters
 from jobs.spark.joins import small
 from jobs.spark.local import local_frame
 from jobs.spark.session import TASKS_A_CORE
@@ -56,13 +57,16 @@ def without_high_watermarks(dump: Dump) -> Dump:
 def only_what_is_asked(dump: Dump, wanted: ExportRequest) -> Dump:
     """The dump, of which only logs that `wanted` allows are read, and `__transaction_state`.
 
-    What a consumer of a partition gets is told by its own log. The coordinator's log tells which
-    transactional id wrote a record.
+    What a consumer of a partition gets is told by its own log. The coordinator's log of the same
+    cluster tells which transactional id wrote a record.
     """
+    foreign = clusters(dump) - {
+        one.cluster_id for one in dump.partitions if _is_wanted(one, wanted)
+    }
     read = {
         one.partition_index
         for one in dump.partitions
-        if one.topic == TXN_LOG_TOPIC or _is_wanted(one, wanted)
+        if _is_wanted(one, wanted) or (one.topic == TXN_LOG_TOPIC and one.cluster_id not in foreign)
     }
     files = [
         one
@@ -76,7 +80,9 @@ def only_what_is_asked(dump: Dump, wanted: ExportRequest) -> Dump:
 class Range(NamedTuple):
     """What a consumer gets of one copy of a partition: offsets [from_offset, end_offset).
 
-    `records`: how many the copy holds; `copies`: how many the dump has of it.
+    `records`: how many the copy holds; `copies`: how many the dump has of it. `furthest`: as in the
+    table partition_state. `replicated_to`: the highest high watermark, exclusive, that a checkpoint
+    has for one of the copies, also where it lies behind what can be read; None where none has one.
     """
 
     partition_index: int
@@ -87,33 +93,44 @@ class Range(NamedTuple):
     end_offset: int
     log_end_offset: int
     records: int
+    furthest: bool = True
     copies: int = 1
+    replicated_to: int | None = None
 
 
 def ranges(states: DataFrame, dump: Dump, wanted: ExportRequest) -> list[Range]:
-    """One range a partition, of the copy that reaches furthest of those that `wanted` allows.
+    """One range a partition, of the copy that goes furthest of those that `wanted` allows.
 
-    Of several, of that with most records: the cleaner of another broker may have been further.
+    That is a copy with the newest leader epoch, as `furthest` of the table partition_state says: a
+    longer one of an older leader has what a new leader cut off. Of several, that with most records:
+    the cleaner of another broker may have been further.
 
-    `states`: rows of the table partition_state with partition_index. A read_uncommitted consumer
-    gets all below the high watermark, a read_committed one all below the last stable offset. Raises
-    UsageError where the dump has no such topic or broker.
+    `states`: rows of the table partition_state with partition_index. `dump`: as it was listed, with
+    its checkpoints. A read_uncommitted consumer gets all below the high watermark, a read_committed
+    one all below the last stable offset. Raises UsageError where the dump has no such topic or
+    broker.
     """
     found: dict[tuple[str, int], list[Range]] = defaultdict(list)
+    marks = {one.partition_index: one.high_watermark for one in dump.partitions}
     for row in states.collect():
         end = row.last_stable_offset
         if wanted.isolation == READ_UNCOMMITTED:
             end = row.log_end_offset if row.high_watermark is None else row.high_watermark
         copy = Range(
-            row.partition_index, row.topic, row.partition, row.broker,
-            row.log_start_offset, end, row.log_end_offset, row.records,
+            row.partition_index, row.topic, row.partition, row.broker, row.log_start_offset, end,
+            row.log_end_offset, row.records, bool(row.furthest),
+            replicated_to=marks[row.partition_index],
         )  # fmt: skip
         if _is_wanted(copy, wanted):
             found[row.topic, row.partition].append(copy)
     check_named(dump, wanted, {topic for topic, _ in found})
-    return [
-        max(copies, key=_reach)._replace(copies=len(copies)) for _, copies in sorted(found.items())
-    ]
+    return [_taken(copies) for _, copies in sorted(found.items())]
+
+
+def _taken(copies: list[Range]) -> Range:
+    told = [one.replicated_to for one in copies if one.replicated_to is not None]
+    furthest = max(copies, key=_reach)
+    return furthest._replace(copies=len(copies), replicated_to=max(told, default=None))
 
 
 def _is_wanted(copy: Range | DumpPartition, wanted: ExportRequest) -> bool:
@@ -126,7 +143,8 @@ def _is_wanted(copy: Range | DumpPartition, wanted: ExportRequest) -> bool:
 def _reach(copy: Range) -> tuple[int, ...]:
     """Of copies that are equal in all else, that of the lowest broker id, or the first one."""
     broker = -1 if copy.broker is None else copy.broker
-    return copy.end_offset, copy.log_end_offset, copy.records, -broker, -copy.partition_index
+    ends = copy.log_end_offset, copy.end_offset, copy.records
+    return copy.furthest, *ends, -broker, -copy.partition_index
 
 
 def check_named(dump: Dump, wanted: ExportRequest, found: set[str] | None = None) -> None:
@@ -155,6 +173,32 @@ def _check_numbers(dump: Dump, wanted: ExportRequest, topic: str) -> None:
         if number not in there:
             known = ", ".join(str(one) for one in sorted(there))
             raise UsageError(f"--partition {number} of {topic} is not in the dump: it has {known}.")
+
+
+def check_one_topic(dump: Dump, wanted: ExportRequest) -> None:
+    """Raises UsageError where what is wanted is of several clusters, or topics of one name.
+
+    Offsets of two logs are no log. A broker that is down while a topic is deleted and created again
+    keeps the folder of the old one (`jobs.model.replicas.number_topics`).
+    """
+    asked = [one for one in dump.partitions if _is_wanted(one, wanted)]
+    choose = "choose one with --broker, or set --dump to the folders of one."
+    of_clusters = {one.cluster_id for one in asked} if len(clusters(dump)) > 1 else set()
+    if len(of_clusters) > 1:
+        named = ", ".join(sorted(one or "an unknown one" for one in of_clusters))
+        raise UsageError(f"the partitions to export are of several clusters ({named}): {choose}")
+    topics: dict[str, dict[str, set[int | None]]] = defaultdict(lambda: defaultdict(set))
+    for one in asked:
+        if one.topic_id is not None or one.incarnation:
+            topics[one.topic][one.topic_id or "without an id"].add(one.broker)
+    for topic, ids in sorted(topics.items()):
+        if len(ids) > 1:
+            named = "; ".join(
+                f"{told}: broker {', '.join(sorted(map(str, ids[told])))}" for told in sorted(ids)
+            )
+            raise UsageError(
+                f"the dump has {len(ids)} topics of the name {topic} ({named}): {choose}"
+            )
 
 
 def records(

@@ -69,12 +69,12 @@ def test_the_copy_that_reaches_furthest_and_then_holds_most_is_taken(
     ]  # fmt: skip
     states = spark.createDataFrame(
         [
-            (one - 1, one, "t", 0, 0, end, end, end, held)
+            (one - 1, one, "t", 0, 0, end, end, end, held, end >= max(10, second[0]))
             for one, (end, held) in ((1, (10, 7)), (2, second))
         ],
         "partition_index int, broker int, topic string, partition int, log_start_offset long, "
         "log_end_offset long, "
-        "high_watermark long, last_stable_offset long, records long",
+        "high_watermark long, last_stable_offset long, records long, furthest boolean",
     )
     (taken,) = ranges(states, Dump(partitions=copies), ExportRequest("read_committed"))
     assert taken.broker == broker
@@ -189,7 +189,7 @@ def test_of_two_bare_folders_the_one_that_reaches_furthest_is_named(
     put(short / SEGMENT, writer.batch(0, [writer.record(0, value=b"short")], base_timestamp=0))
     code, told = export("--dump", str(tmp_path / "dump"), "--out", str(tmp_path / "out"))
     assert code == 0
-    assert "1 partitions have several copies in the dump" in told
+    assert "1 partition has several copies in the dump" in told
     assert "t-0 from one/t-0." in told
     assert "Without meta.properties the broker of these copies is unknown" in told
     rows = spark.read.format("delta").load(str(tmp_path / "out/record")).collect()
@@ -267,3 +267,122 @@ def test_what_lies_above_the_high_watermark_is_exported_where_it_is_asked_for(
     assert not [text for _, text in told.values() if "other exports" in text]
     _, again = export(*dump, str(tmp_path / "end"), "--isolation", "read_uncommitted")
     assert "The table already has 2 records of these topics from other exports" in again
+
+
+def folder(path: Path, marks: str, cleaner: str = "0\n0\n", cluster: str = "A") -> Path:
+    """The files of a log directory of broker 1 or 2, as its name says, that stopped cleanly."""
+    path.mkdir(parents=True)
+    number = path.name[-1]
+    (path / "meta.properties").write_text(f"version=1\ncluster.id={cluster}\nnode.id={number}\n")
+    entries = marks.split(", ")
+    lines = "\n".join(["0", str(len(entries)), *entries, ""])
+    (path / "replication-offset-checkpoint").write_text(lines)
+    (path / "cleaner-offset-checkpoint").write_text(cleaner)
+    (path / ".kafka_cleanshutdown").write_text('{"version":0,"brokerEpoch":5}')
+    return path
+
+
+def plain(first: int, end: int, value: bytes = b"v", leader: int = 0) -> bytes:
+    """One batch of plain records with offsets first to end - 1."""
+    held = [writer.record(i, value=value) for i in range(end - first)]
+    return writer.batch(first, held, base_timestamp=0, partition_leader_epoch=leader)
+
+
+def names(path: Path, topic_id: str) -> None:
+    (path / "partition.metadata").write_text(f"version: 0\ntopic_id: {topic_id}\n")
+
+
+OLD, NEW = "AAAAAAAAAAAAAAAAAAAAQQ", "AAAAAAAAAAAAAAAAAAAAgg"
+
+
+def test_two_topics_of_one_name_and_two_clusters_are_no_log_unless_one_is_chosen(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The folder of a deleted topic, on a broker that was down, is longer than that of the new."""
+    for number, topic_id, end in ((1, NEW, 3), (2, OLD, 5)):
+        own = folder(tmp_path / f"dump/broker-{number}", f"o 0 {end}, x 0 2")
+        put(own / "o-0" / SEGMENT, plain(0, end))
+        put(own / "x-0" / SEGMENT, plain(0, 2))
+        names(own / "o-0", topic_id)
+        names(own / "x-0", OLD)
+    dump = ["--dump", str(tmp_path / "dump"), "--out"]
+    assert export(*dump, str(tmp_path / "none"))[0] == 2
+    assert (
+        f"the dump has 2 topics of the name o ({OLD}: broker 2; {NEW}: broker 1): choose one with "
+        "--broker, or set --dump to the folders of one."
+    ) in capsys.readouterr().err
+    assert not (tmp_path / "none").exists()
+    # Its nearest twin: another topic of the same dump, and one of the two by its broker.
+    assert export(*dump, str(tmp_path / "x"), "--topic", "x")[0] == 0
+    assert export(*dump, str(tmp_path / "o"), "--broker", "1")[0] == 0
+    assert exported(spark, tmp_path / "x") == {"x-0": [0, 1]}
+    assert exported(spark, tmp_path / "o") == {"o-0": [0, 1, 2], "x-0": [0, 1]}
+
+    for name in ("A", "B"):
+        own = folder(tmp_path / f"two/{name}/broker-1", "o 0 1", cluster=name)
+        put(own / f"o-{int(name == 'B')}" / SEGMENT, plain(0, 1))
+    assert export("--dump", str(tmp_path / "two"), "--out", str(tmp_path / "none"))[0] == 2
+    assert "the partitions to export are of several clusters (A, B)" in capsys.readouterr().err
+
+
+def test_a_later_leader_counts_more_than_a_longer_log_and_what_another_copy_has_is_named(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """In `u` an old leader goes on by itself; the new one has an open transaction.
+
+    A segment is gone from the longer copy of `hole`. A cleaner passed `cleaned`, which lacks the
+    same offsets.
+    """
+    marks = "u 0 {}, hole 0 {}, cleaned 0 {}"
+    new = folder(tmp_path / "dump/broker-1", marks.format(3, 8, 8), "0\n1\ncleaned 0 8\n")
+    old = folder(tmp_path / "dump/broker-2", marks.format(6, 6, 6), "0\n1\ncleaned 0 6\n")
+    open_data = writer.batch(
+        2, [writer.record(0)], base_timestamp=0, producer_id=7, producer_epoch=0, base_sequence=0,
+        transactional=True, partition_leader_epoch=1,
+    )  # fmt: skip
+    put(new / "u-0" / SEGMENT, plain(0, 2), open_data)
+    put(old / "u-0" / SEGMENT, plain(0, 2), plain(2, 6, b"cut off"))
+    for topic in ("hole", "cleaned"):
+        put(new / f"{topic}-0" / SEGMENT, plain(0, 2))
+        put(new / f"{topic}-0/00000000000000000004.log", plain(4, 8))
+        put(old / f"{topic}-0" / SEGMENT, plain(0, 2), plain(2, 4), plain(4, 6))
+    dump = ["--dump", str(tmp_path / "dump"), "--out"]
+    code, told = export(*dump, str(tmp_path / "out"))
+    assert code == 3
+    assert exported(spark, tmp_path / "out") == {
+        "u-0": [0, 1], "hole-0": [0, 1, 4, 5, 6, 7], "cleaned-0": [0, 1, 4, 5, 6, 7],
+    }  # fmt: skip
+    lost = [line for line in told.splitlines() if line.startswith("Lost: ")]
+    assert len(lost) == 1
+    assert (
+        "Lost: 5 offsets are in no batch of the exported copies that can be read: hole-0 offsets "
+        "2 to 3 (broker 2 has them: --broker 2), u-0 offsets 3 to 5 (broker 2 has them: "
+        "--broker 2); they lie below the high watermark of a checkpoint"
+    ) in told
+    asked = ["--topic", "hole", "--broker", "2"]
+    assert export(*dump, str(tmp_path / "second"), *asked)[0] == 0
+    assert exported(spark, tmp_path / "second") == {"hole-0": [0, 1, 2, 3, 4, 5]}
+
+
+def test_damage_at_the_end_is_lost_where_a_checkpoint_shows_that_it_was_replicated(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    own = folder(tmp_path / "dump/broker-1", "garbage 0 4, cut 0 4, torn 0 2, zeros 0 2")
+    put(own / "garbage-0" / SEGMENT, b"\x11" * 300)
+    put(own / "cut-0" / SEGMENT, plain(0, 2), plain(2, 4)[:-3])
+    # Legal twins: what lies above the high watermark, and what no broker has written yet.
+    put(own / "torn-0" / SEGMENT, plain(0, 2), plain(2, 4)[:-3])
+    put(own / "zeros-0" / SEGMENT, plain(0, 2), bytes(100))
+    (own / ".kafka_cleanshutdown").unlink()
+    dump = ["--dump", str(tmp_path / "dump"), "--out"]
+    code, told = export(*dump, str(tmp_path / "out"))
+    assert code == 3
+    assert "Lost: 2 damaged byte ranges with " in told
+    assert "Lost: 6 offsets are in no batch" in told
+    assert "cut-0 offsets 2 to 3, garbage-0 offsets 0 to 3; they lie below" in told
+    bare = ["--dump", str(own / "torn-0"), "--dump", str(own / "zeros-0"), "--out"]
+    code, told = export(*bare, str(tmp_path / "bare"))
+    assert (code, "Lost" in told) == (0, False)
+    code, told = export("--dump", str(own / "garbage-0"), "--out", str(tmp_path / "bare"))
+    assert code == 3
+    assert "None of the requested partitions has a batch that can be read." in told

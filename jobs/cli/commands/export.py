@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 from jobs.audit.audit import DecodedDump, Request
 from jobs.decode.decode import decode_options
 from jobs.export.export import ExportRequest, Range, aborted_behind, records, unread_markers
+from jobs.export.lacking import Lacking, lacking
 from jobs.model.counted import count
 from jobs.model.dump import Dump
 from jobs.model.errors import UsageError
@@ -22,24 +23,35 @@ from jobs.spark.local import local_frame
 from schemas import log_row
 from schemas.record import READ_COMMITTED
 from schemas.topics import COORDINATOR_TOPICS
+from udfs.arrow.frames import BATCH_CUT, HEADER_CUT, ZERO_BYTES
 from udfs.arrow.sections import UNREADABLE
 from udfs.wire.batches import batch_layout as layout
+from udfs.wire.bounds import HIGHEST
 
 TABLE = "record"
 COPIES_NAMED = 5
-BOUNDS = "partition_index int, from_offset long, end_offset long"
+BOUNDS = "partition_index int, from_offset long, end_offset long, replicated_to long"
+COPY_AGAIN = (
+    "they lie below the high watermark of a checkpoint, or between batches of a log that by its "
+    "checkpoint no cleaner has passed. Where no other broker is named, copy the folder again, or "
+    "that of another replica"
+)
+# Of the last batch, where a broker was appending it or had not written all of it to its disk.
+TORN = (BATCH_CUT, HEADER_CUT, ZERO_BYTES)
 
 
 class Exported(NamedTuple):
     """What was written, and `lost`: sentences about what of the ranges could not be read.
 
-    `by_index`: transactions that are left out as a .txnindex says, their marker being lost;
-    `others`: records of these topics in the table that other exports wrote; `audit_id`: of this.
+    `lacking`: offsets that are in no batch of a copy. `by_index`: transactions that are left out as
+    a .txnindex says, their marker being lost; `others`: records of these topics in the table that
+    other exports wrote; `audit_id`: of this.
     """
 
     ranges: list[Range]
     written: int
     lost: list[str]
+    lacking: list[Lacking]
     by_index: int = 0
     others: int = 0
     audit_id: str = ""
@@ -90,8 +102,9 @@ def export(
     table = delta_tables.read(spark, request.out, TABLE)
     of_others = F.col("topic").isin(*topics) & (F.col("audit_id") != read.audit_id)
     others = 0 if table is None else table.filter(of_others).count()
-    lost = list(_lost(spark, asked, read))
-    return Exported(asked, mine.count(), lost, by_index, others, read.audit_id)
+    lost = list(_lost(spark, asked, read, wanted.to_log_end))
+    gaps = lacking(replayed.partition_info, asked, wanted.to_log_end)
+    return Exported(asked, mine.count(), lost, gaps, by_index, others, read.audit_id)
 
 
 def _placed(found: DataFrame, replayed: Replayed) -> DataFrame:
@@ -102,13 +115,25 @@ def _placed(found: DataFrame, replayed: Replayed) -> DataFrame:
     )
 
 
-def _lost(spark: SparkSession, asked: list[Range], read: DecodedDump) -> Iterator[str]:
-    """One sentence a kind of thing that a consumer should have got and the table lacks."""
-    rows = [(one.partition_index, one.from_offset, one.end_offset) for one in asked]
+def _lost(
+    spark: SparkSession, asked: list[Range], read: DecodedDump, to_log_end: bool
+) -> Iterator[str]:
+    """One sentence a kind of thing that a consumer should have got and the table lacks.
+
+    What lies behind the last batch was replicated where it begins below the high watermark of a
+    checkpoint. Where none counts, the last batch may be torn in any log.
+    """
+    rows = [
+        (one.partition_index, one.from_offset, one.end_offset,
+         None if to_log_end else one.replicated_to)
+        for one in asked
+    ]  # fmt: skip
     bounds = small(local_frame(spark, rows, BOUNDS))
+    begins = F.coalesce("previous_last_offset", F.lit(-1)) + 1
+    inside = F.col("next_offset").isNotNull() | ~F.col("reason").isin(*TORN)
     damages = read.damages.join(bounds, on="partition_index", how="inner").filter(
-        (F.coalesce("previous_last_offset", F.lit(-1)) + 1 < F.col("end_offset"))
-        & (F.coalesce("next_offset", F.col("end_offset")) > F.col("from_offset"))
+        F.coalesce(begins < F.col("replicated_to"), inside)
+        & (F.coalesce("next_offset", F.lit(HIGHEST)) > F.col("from_offset"))
     )
     bytes_lost = damages.agg(
         F.count("*").alias("number"), F.sum(F.col("end_byte") - F.col("first_byte")).alias("bytes")
@@ -148,7 +173,8 @@ def _copies_taken(done: Exported, dump: Dump) -> Iterator[str]:
     ]
     more = f" and {len(several) - COPIES_NAMED:,} more" if len(several) > COPIES_NAMED else ""
     yield (
-        f"{len(several):,} partitions have several copies in the dump; the longest copy of each "
+        f"{count(len(several), 'partition')} {'has' if len(several) == 1 else 'have'} several "
+        "copies in the dump; of each that with the newest leader epoch, and of these the longest, "
         f"was exported: {', '.join(named)}{more}."
     )
     if any(one.broker is None for one in several):
@@ -156,6 +182,21 @@ def _copies_taken(done: Exported, dump: Dump) -> Iterator[str]:
             "Without meta.properties the broker of these copies is unknown: to export another "
             "copy, set --dump to its folder."
         )
+
+
+def _told(found: list[Lacking], why: str) -> str:
+    """One sentence about offsets that the exported copies lack."""
+    named = [
+        f"{one.topic}-{one.partition} offsets {one.first} to {one.last}"
+        + (f" (broker {one.brokers[0]} has them: --broker {one.brokers[0]})" if one.brokers else "")
+        for one in found[:COPIES_NAMED]
+    ]
+    more = f" and {len(found) - COPIES_NAMED:,} more ranges" if len(found) > COPIES_NAMED else ""
+    number = sum(one.number for one in found)
+    return (
+        f"{count(number, 'offset')} {'is' if number == 1 else 'are'} in no batch of the exported "
+        f"copies that can be read: {', '.join(named)}{more}; {why}."
+    )
 
 
 def closing_words(
@@ -189,8 +230,13 @@ def closing_words(
             "because their .txnindex lists them."
         )
     if not any(one.log_end_offset > one.from_offset for one in done.ranges):
-        lines.append("None of the requested partitions has a batch: there was nothing to export.")
+        lines.append("None of the requested partitions has a batch that can be read.")
+    gaps = [one for one in done.lacking if not one.lost]
+    if gaps:
+        lines.append(_told(gaps, "which a cleaner may have taken: the dump does not tell"))
     lost = [*_not_read(dump, wanted), *done.lost]
+    if gone := [one for one in done.lacking if one.lost]:
+        lost.append(_told(gone, COPY_AGAIN))
     lines += [f"Lost: {sentence}" for sentence in lost]
     return "\n".join(lines), 3 if lost or not done.ranges else 0
 
