@@ -1,15 +1,21 @@
 """report.junit.xml: a test suite a family of checks, a test case a check, for CI servers.
 
 A proven violation of severity error is a failure, a crashed check an error, a check that did not
-run is skipped; suspect and inconclusive findings are in the output of the case.
+run is skipped; suspect and inconclusive findings are in the output of the case. A suite of its own
+has what makes the exit code of an audit without violations: it is an error if the audit is
+incomplete, and a failure if the acceptance policy is not met.
 """
 
-from collections import Counter
+from collections.abc import Iterator
 from xml.etree import ElementTree as ET
 
 from jobs.report.facts import CheckRun, Facts
+from jobs.report.verdict import Verdict
 from jobs.report.visible import visible
 from schemas.verdicts import INCONCLUSIVE, SUSPECT, VIOLATION
+
+# The suite of the audit as a whole; no family of checks has the name.
+AUDIT = "audit"
 
 
 def render(facts: Facts) -> str:
@@ -19,15 +25,40 @@ def render(facts: Facts) -> str:
     for family in families:
         runs = [run for run in facts.checks if facts.manuals[run.code].family == family]
         suite = ET.SubElement(root, "testsuite", {"name": family})
-        outcomes = Counter(_case(suite, facts, run) for run in runs)
-        numbers = {"tests": len(runs), "failures": outcomes["failure"],
-                   "errors": outcomes["error"], "skipped": outcomes["skipped"]}  # fmt: skip
-        for name, number in numbers.items():
-            suite.set(name, str(number))
+        _count(suite, [_case(suite, facts, run) for run in runs])
+    suite = ET.SubElement(root, "testsuite", {"name": AUDIT})
+    _count(suite, list(_of_audit(suite, facts.verdict)))
     for name in ("tests", "failures", "errors", "skipped"):
         root.set(name, str(sum(int(suite.get(name, "0")) for suite in root)))
     ET.indent(root)
     return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _count(suite: ET.Element, outcomes: list[str]) -> None:
+    """`outcomes`: of the cases of the suite."""
+    numbers = {"tests": len(outcomes), "failures": outcomes.count("failure"),
+               "errors": outcomes.count("error"), "skipped": outcomes.count("skipped")}  # fmt: skip
+    for name, number in numbers.items():
+        suite.set(name, str(number))
+
+
+def _of_audit(suite: ET.Element, verdict: Verdict) -> Iterator[str]:
+    """Adds the cases of the audit as a whole, and yields what each is."""
+    yield _outcome(suite, "complete", "error", verdict.missing)
+    if policy := verdict.policy:
+        failed = [one["message"] for one in policy.failed if one["severity"] == "error"]
+        yield _outcome(suite, "acceptance_policy", "failure", failed)
+
+
+def _outcome(suite: ET.Element, name: str, kind: str, sentences: list[str]) -> str:
+    """Adds a case of the audit as a whole: of that kind where there is a sentence, else passed."""
+    case = ET.SubElement(suite, "testcase", {"name": name, "classname": f"eosaudit.{AUDIT}"})
+    if not sentences:
+        return "passed"
+    ET.SubElement(case, kind, {"message": visible(sentences[0])}).text = "\n".join(
+        visible(one) for one in sentences
+    )
+    return kind
 
 
 def _case(suite: ET.Element, facts: Facts, run: CheckRun) -> str:

@@ -11,6 +11,7 @@ import made_facts
 import pytest
 
 from jobs.model.errors import UsageError
+from jobs.model.expectation_results import Outcome
 from jobs.report import junit, report_json, sarif
 from jobs.report.formats import FORMATS, files
 from jobs.report.seal import check_key
@@ -52,11 +53,33 @@ def test_sarif_has_a_rule_a_check_and_results_that_point_to_bytes() -> None:
 def test_junit_has_a_case_a_check_and_tells_failed_from_crashed_and_skipped() -> None:
     root = ElementTree.fromstring(junit.render(made_facts.hostile()))
     numbers = [root.get(name) for name in ("tests", "failures", "errors", "skipped")]
-    assert numbers == [str(len(CHECKS)), "1", "1", "0"]
-    assert len(root.findall("./testsuite/testcase")) == len(CHECKS)
+    # The audit is one more, and incomplete as a check crashed.
+    assert numbers == [str(len(CHECKS) + 1), "1", "2", "0"]
+    assert len(root.findall("./testsuite/testcase")) == len(CHECKS) + 1
     (failure,) = root.findall(".//testcase[@name='hanging_transaction']/failure")
     assert failure.get("message") == "1 violations (incident 1: skipped_markers)"
     assert "\\x1b" in str(failure.text)
+
+
+def test_junit_is_red_where_the_exit_code_is_not_0_without_a_violation() -> None:
+    """No CI server may take an audit that saw nothing, or was not accepted, for a good one."""
+
+    def told(**changes: object) -> tuple[str | None, ...]:
+        facts = replace(made_facts.clean(), verdict=made_facts.verdict(**changes))
+        root = ElementTree.fromstring(junit.render(facts))
+        (suite,) = root.findall("./testsuite[@name='audit']")
+        assert root.get("errors") == suite.get("errors")
+        messages = [one.get("message") for one in suite.findall("./testcase/*")]
+        return suite.get("tests"), suite.get("errors"), suite.get("failures"), *messages
+
+    def policy(severity: str) -> Outcome:
+        failed = {"suite": "s", "number": 0, "expectation": "e", "severity": severity}
+        return Outcome("d", 2, [failed | {"message": "too old"}], [])
+
+    assert told() == ("1", "0", "0")
+    assert told(incomplete=["No batch was read."]) == ("1", "1", "0", "No batch was read.")
+    assert told(policy=policy("error")) == ("2", "0", "1", "too old")
+    assert told(policy=policy("warning")) == ("2", "0", "0")
 
 
 @pytest.mark.parametrize("name", FORMATS)
