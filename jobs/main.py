@@ -28,7 +28,14 @@ from jobs.cli.commands.doctor import check_out, examine
 from jobs.cli.commands.explain import ExplainRequest, explain
 from jobs.cli.commands.export import check_has_bytes, closing_words, configuration, export
 from jobs.cli.commands.incident import explain_incident
-from jobs.cli.commands.report import check_is_newest, finished, just_written, write_report
+from jobs.cli.commands.report import (
+    check_is_newest,
+    finished,
+    has_newer,
+    is_reported,
+    just_written,
+    write_report,
+)
 from jobs.cli.failures import sentence
 from jobs.cli.live import fetched
 from jobs.cli.progress import Progress
@@ -183,9 +190,12 @@ def run_audit(arguments: Arguments) -> int:
         in_one_task = done.read.decoded.fits_one_task()
         with progress.stage("report"), planned_for(spark, 0, in_one_task):
             facts = just_written(spark, done, verdict, tables if added else {}).facts(done.dump)
-            write_report(spark, request.out, facts, FORMATS, arguments.sign_key)
+            # An audit that is run again leaves the report of a newer one.
+            reported = not has_newer(spark, request.out, verdict)
+            if reported:
+                write_report(spark, request.out, facts, FORMATS, arguments.sign_key)
         done.release()
-        tell(summary(verdict, facts.findings, request.out, added))
+        tell(summary(verdict, facts.findings, request.out, added, reported))
     return verdict.exit_code
 
 
@@ -234,7 +244,9 @@ def run_report(arguments: Arguments) -> int:
             result = replace(result, verdict=judged_anew)
         with planned_for(spark, 0):
             if TEXT in asked:
-                tell(summary(result.verdict, result.examples(), arguments.out))
+                reported = is_reported(spark, arguments.out, result.verdict)
+                told = summary(result.verdict, result.examples(), arguments.out, reported=reported)
+                tell(told)
             if formats:
                 folder = arguments.to or arguments.out
                 names = write_report(spark, folder, result.facts(dump), formats, arguments.sign_key)

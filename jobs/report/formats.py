@@ -25,13 +25,15 @@ FORMATS: dict[str, tuple[str, Callable[[Facts], str]]] = {
 }
 
 
+# Written with any of them.
+VERDICT = "verdict.json"
 # Checks report.json against the dump without this project, so it is written beside it.
 RECHECK, RECHECKED = "recheck.py", "json"
 
 
 def files(facts: Facts, formats: Iterable[str], sign_key: Path | None = None) -> dict[str, bytes]:
     """File name -> content: verdict.json, the formats asked for, and what seals them."""
-    texts = {"verdict.json": facts.verdict.as_json()}
+    texts = {VERDICT: facts.verdict.as_json()}
     for name in formats:
         file, render = FORMATS[name]
         texts[file] = render(facts)

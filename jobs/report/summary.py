@@ -47,10 +47,17 @@ DETAILS = (
 )
 
 
-def summary(verdict: Verdict, examples: Iterable[Finding], out: str, added: bool = True) -> str:
+def summary(
+    verdict: Verdict,
+    examples: Iterable[Finding],
+    out: str,
+    added: bool = True,
+    reported: bool = True,
+) -> str:
     """Verdict, findings by check, what was not looked at, where the tables are.
 
-    `added`: false where the audit had been there before, and nothing was written to the tables.
+    `added`: false where the audit had been there before, and nothing was written to the tables;
+    `reported`: false where the files in `out` are those of another audit, or none are there.
     At most `MOST_LINES` lines: where the evidence of all examples does not fit, less is shown of
     each, and report.html has the rest.
     """
@@ -59,7 +66,7 @@ def summary(verdict: Verdict, examples: Iterable[Finding], out: str, added: bool
         head = [*_head(verdict), *_incidents(verdict, detail)]
         of_kinds = [_of_kind(verdict, shown, kind, detail) for kind in VERDICTS]
         findings = [line for lines in of_kinds for line in lines]
-        tail = _tail(verdict, out, detail, added)
+        tail = [*_tail(verdict, detail), _where(verdict, out, added, reported)]
         room = MOST_LINES - len(head) - len(tail)
         if len(findings) <= room:
             break
@@ -101,7 +108,7 @@ def _incidents(verdict: Verdict, detail: Detail) -> list[str]:
     return lines + ([f"  … and {left_out:,} more in report.html"] if left_out > 0 else [])
 
 
-def _tail(verdict: Verdict, out: str, detail: Detail, added: bool) -> list[str]:
+def _tail(verdict: Verdict, detail: Detail) -> list[str]:
     lines = []
     if verdict.policy:
         blank, outcome, *failed = verdict.policy.lines()
@@ -112,8 +119,18 @@ def _tail(verdict: Verdict, out: str, detail: Detail, added: bool) -> list[str]:
     if verdict.counts and not detail.proofs:
         left_out = "evidence" if detail.remedy else "evidence and remedy"
         lines.append(f"There was no room for the {left_out} of each finding: see report.html.")
-    where = f"Tables, report.html and verdict.json are in {out} (audit {verdict.audit_id})."
-    return [*lines, where if added else f"{where} {NOT_ADDED}"]
+    return lines
+
+
+def _where(verdict: Verdict, out: str, added: bool, reported: bool) -> str:
+    identity = verdict.audit_id
+    where = f"Tables, report.html and verdict.json are in {out} (audit {identity})."
+    if not reported:
+        where = (
+            f"Tables are in {out} (audit {identity}), its report is not: `report --out {out} "
+            f"--audit {identity} --format html --to FOLDER` writes it."
+        )
+    return where if added else f"{where} {NOT_ADDED}"
 
 
 def since_line(verdict: Verdict) -> str:

@@ -1,6 +1,6 @@
 """Small files in the folder of the tables: Python's on a disk of this machine, else Hadoop's."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
@@ -14,26 +14,30 @@ from udfs.storage.places import nearest_there
 WITH_RENAME = ("file", "hdfs")
 
 
-def write_files(spark: SparkSession, folder: str, files: Mapping[str, bytes]) -> None:
-    """Writes files to a folder in their order, replacing what was there.
+def write_files(
+    spark: SparkSession, folder: str, files: Mapping[str, bytes], stale: Iterable[str] = ()
+) -> None:
+    """Writes files to a folder in their order, replacing what was there, and removes stale ones.
 
-    Each is there whole or not at all. The last one vanishes first: where it is, all of them are.
+    Each is there whole or not at all. The last one vanishes first: where it is, all of them are,
+    and none of the `stale` ones.
     """
     local = local_folder(spark, folder)
     if local:
-        write_local(Path(local), files)
+        write_local(Path(local), files, stale)
     else:
-        write_by_hadoop(spark, folder, files)
+        write_by_hadoop(spark, folder, files, stale)
 
 
-def write_local(folder: Path, files: Mapping[str, bytes]) -> None:
+def write_local(folder: Path, files: Mapping[str, bytes], stale: Iterable[str] = ()) -> None:
     """The same on a disk of this machine."""
     parts = {name: folder / f".{name}.{uuid4().hex}.part" for name in files}
     folder.mkdir(parents=True, exist_ok=True)
     try:
         for name, content in files.items():
             parts[name].write_bytes(content)
-        (folder / [*files][-1]).unlink(missing_ok=True)
+        for name in ([*files][-1], *stale):
+            (folder / name).unlink(missing_ok=True)
         for name, part in parts.items():
             part.replace(folder / name)
             # Where Hadoop wrote the file before, its checksum is not that of this one.
@@ -43,7 +47,9 @@ def write_local(folder: Path, files: Mapping[str, bytes]) -> None:
             part.unlink(missing_ok=True)
 
 
-def write_by_hadoop(spark: SparkSession, folder: str, files: Mapping[str, bytes]) -> None:
+def write_by_hadoop(
+    spark: SparkSession, folder: str, files: Mapping[str, bytes], stale: Iterable[str] = ()
+) -> None:
     """The same wherever Hadoop can write."""
     system = _path(spark, folder).getFileSystem(_settings(spark))
     in_steps = system.getScheme() in WITH_RENAME
@@ -52,7 +58,8 @@ def write_by_hadoop(spark: SparkSession, folder: str, files: Mapping[str, bytes]
         if in_steps:
             for name, content in files.items():
                 _create(system, _path(spark, folder, parts[name]), content)
-        system.delete(_path(spark, folder, [*files][-1]), False)
+        for name in ([*files][-1], *stale):
+            system.delete(_path(spark, folder, name), False)
         for name, content in files.items():
             if in_steps:
                 _rename(
@@ -78,6 +85,12 @@ def are_there_by_hadoop(spark: SparkSession, folder: str, files: Mapping[str, by
     """The same wherever Hadoop can read."""
     system = _path(spark, folder).getFileSystem(_settings(spark))
     return all(_content(system, _path(spark, folder, name)) == files[name] for name in files)
+
+
+def content_of(spark: SparkSession, folder: str, name: str) -> bytes | None:
+    """The content of a small file of a folder; None where there is no such file."""
+    path = _path(spark, folder, name)
+    return _content(path.getFileSystem(_settings(spark)), path)
 
 
 def remove_folder(spark: SparkSession, folder: str) -> None:

@@ -119,6 +119,21 @@ def test_what_is_told_of_an_audit_that_was_there_is_what_is_stored(
     said = capsys.readouterr().out
     assert "h-0 on broker 0, offsets 59 to 64" in said
     assert said.endswith(f"{NOT_ADDED}\n")
+    # The report of an audit that was finished later stays, and is not told as that of this one.
+    report = tmp_path / "out/verdict.json"
+    stored = json.loads(report.read_text())
+    newer = stored | {"audit_id": "newer", "audit_number": stored["audit_number"] + 1}
+    report.write_text(json.dumps(newer))
+    assert main(["audit", "--dump", str(SAMPLE), *again]) == 1
+    assert json.loads(report.read_text()) == newer
+    where = (
+        f"Tables are in {tmp_path / 'out'} (audit {stored['audit_id']}), its report is not: "
+        f"`report --out {tmp_path / 'out'} --audit {stored['audit_id']} --format html --to FOLDER` "
+        "writes it."
+    )
+    assert capsys.readouterr().out.endswith(f"{where} {NOT_ADDED}\n")
+    assert main(["report", "--out", str(tmp_path / "out")]) == 1
+    assert capsys.readouterr().out.endswith(f"{where}\n")
 
 
 @pytest.mark.spark
@@ -249,6 +264,8 @@ def test_the_sample_is_explained_and_its_report_made_again(
     golden = but_for_the_code(report_in(GOLDEN))
     assert again == {name: golden[name] for name in names}
     assert "manifest.sig" in {path.name for path in made.iterdir()}
+    assert main(["report", *one, *files]) == 1
+    assert "manifest.sig" not in {path.name for path in made.iterdir()}
 
 
 @pytest.mark.spark

@@ -17,11 +17,12 @@ from jobs.model.settings import load
 from jobs.report import history
 from jobs.report.evidence import with_bytes
 from jobs.report.facts import Facts, Finding, PastAudit
-from jobs.report.formats import files
+from jobs.report.formats import VERDICT, files
 from jobs.report.gather import Source, examples, gather
+from jobs.report.seal import SIGNATURE
 from jobs.report.verdict import Verdict
 from jobs.spark import delta_tables
-from jobs.spark.files import are_there, write_files
+from jobs.spark.files import are_there, content_of, write_files
 from jobs.verify.catalogue import CHECKS
 from schemas.tables import OF_INCIDENTS
 
@@ -133,6 +134,27 @@ def check_is_newest(spark: SparkSession, out: str, audit_id: str) -> None:
         )
 
 
+def verdict_in(spark: SparkSession, folder: str) -> Verdict | None:
+    """The verdict of the report in a folder; None without one that can be read."""
+    told = content_of(spark, folder, VERDICT)
+    try:
+        return None if told is None else Verdict.from_json(told.decode())
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def has_newer(spark: SparkSession, out: str, verdict: Verdict) -> bool:
+    """Whether the report in `out` is that of an audit which was finished after this one."""
+    there = verdict_in(spark, out)
+    return there is not None and there.audit_number > verdict.audit_number
+
+
+def is_reported(spark: SparkSession, out: str, verdict: Verdict) -> bool:
+    """Whether the report in `out` is that of the audit."""
+    there = verdict_in(spark, out)
+    return there is not None and there.audit_id == verdict.audit_id
+
+
 def write_report(
     spark: SparkSession, folder: str, facts: Facts, formats: Iterable[str], sign_key: Path | None
 ) -> list[str]:
@@ -142,8 +164,10 @@ def write_report(
     the other are among its own writes all of its own again.
     """
     made = files(facts, formats, sign_key)
+    # The signature of files that are replaced is none of these.
+    stale = {SIGNATURE} - set(made)
     for _ in range(MOST_TRIES):
-        write_files(spark, folder, made)
+        write_files(spark, folder, made, stale)
         if are_there(spark, folder, made):
             return list(made)
         time.sleep(random.uniform(0, LONGEST_PAUSE_SECONDS))
