@@ -11,7 +11,7 @@ from schemas.dump_partition import CLEANED, NEVER_CLEANED
 
 INFO = (
     "partition_index", "topic", "partition", "broker", "log_start_offset", "log_end_offset",
-    "data_end_offset", "cleaning", "gone", "missing",
+    "data_end_offset", "cleaning", "cleaner_reach", "compacted_once", "gone", "missing",
 )  # fmt: skip
 
 
@@ -40,8 +40,9 @@ def lacking(info: DataFrame, asked: Iterable[Range], to_log_end: bool) -> list[L
 
     A log has every offset (`UnifiedLog.append`) but those that a cleaner takes, and that takes
     none behind the last batch. So what lies between the log end and the high watermark of a
-    checkpoint is lost in any log; what lies between two batches in a log that no cleaner passed.
-    Where a copy was cleaned, nothing tells whose gap it is, and none is told.
+    checkpoint is lost in any log; what lies between two batches in a log that no cleaner passed,
+    nor that of a broker from which it was fetched. Where a copy was cleaned, nothing tells whose
+    gap it is, and none is told.
 
     `info`: rows of `partition_info`.
     """
@@ -76,7 +77,8 @@ def _of_copy(row: Row, own: Range, to_log_end: bool) -> list[tuple[int, int, boo
     end = max(mark, own.log_end_offset) if unknown else mark
     between = [] if row.cleaning == CLEANED else [(one.first, one.end) for one in row.gone]
     inside = [(max(first, own.from_offset), min(last, end, readable)) for first, last in between]
-    gaps = [(first, last, never) for first, last in _merged(inside)]
+    uncleaned = never and not row.compacted_once
+    gaps = [(*one, uncleaned and one[0] >= row.cleaner_reach) for one in _merged(inside)]
     return gaps + ([(readable, end, True)] if readable < end else [])
 
 

@@ -331,27 +331,36 @@ def test_a_later_leader_counts_more_than_a_longer_log_and_what_another_copy_has_
     """In `u` an old leader goes on by itself; the new one has an open transaction.
 
     A segment is gone from the longer copy of `hole`. A cleaner passed `cleaned`, which lacks the
-    same offsets.
+    same offsets; what `fetched` lacks may have been fetched from a broker that was cleaned.
     """
-    marks = "u 0 {}, hole 0 {}, cleaned 0 {}"
-    new = folder(tmp_path / "dump/broker-1", marks.format(3, 8, 8), "0\n1\ncleaned 0 8\n")
-    old = folder(tmp_path / "dump/broker-2", marks.format(6, 6, 6), "0\n1\ncleaned 0 6\n")
+    marks, listed = "u 0 {}, hole 0 {}, cleaned 0 {}, fetched 0 {}", "0\n1\ncleaned 0 8\n"
+    new = folder(tmp_path / "dump/broker-1", marks.format(3, 8, 8, 8), listed)
+    listed = "0\n2\ncleaned 0 6\nfetched 0 4\n"
+    old = folder(tmp_path / "dump/broker-2", marks.format(6, 6, 6, 6), listed)
     open_data = writer.batch(
         2, [writer.record(0)], base_timestamp=0, producer_id=7, producer_epoch=0, base_sequence=0,
         transactional=True, partition_leader_epoch=1,
     )  # fmt: skip
     put(new / "u-0" / SEGMENT, plain(0, 2), open_data)
     put(old / "u-0" / SEGMENT, plain(0, 2), plain(2, 6, b"cut off"))
-    for topic in ("hole", "cleaned"):
+    put(old / "fetched-0" / SEGMENT, plain(0, 2))
+    put(old / "fetched-0/00000000000000000004.log", plain(4, 6))
+    for topic in ("hole", "cleaned", "fetched"):
         put(new / f"{topic}-0" / SEGMENT, plain(0, 2))
         put(new / f"{topic}-0/00000000000000000004.log", plain(4, 8))
-        put(old / f"{topic}-0" / SEGMENT, plain(0, 2), plain(2, 4), plain(4, 6))
+        if topic != "fetched":
+            put(old / f"{topic}-0" / SEGMENT, plain(0, 2), plain(2, 4), plain(4, 6))
     dump = ["--dump", str(tmp_path / "dump"), "--out"]
     code, told = export(*dump, str(tmp_path / "out"))
     assert code == 3
     assert exported(spark, tmp_path / "out") == {
-        "u-0": [0, 1], "hole-0": [0, 1, 4, 5, 6, 7], "cleaned-0": [0, 1, 4, 5, 6, 7],
+        "u-0": [0, 1],
+        **{f"{name}-0": [0, 1, 4, 5, 6, 7] for name in ("hole", "cleaned", "fetched")},
     }  # fmt: skip
+    assert (
+        "2 offsets are in no batch of the exported copies that can be read: fetched-0 offsets"
+        in told
+    )
     lost = [line for line in told.splitlines() if line.startswith("Lost: ")]
     assert len(lost) == 1
     assert (
