@@ -324,19 +324,14 @@ def partition_states(
     Columns of the table partition_state, and partition_index. `owners`: producer_id,
     transactional_id.
     """
+    holder = F.struct(
+        "first_offset", "producer_id", "highest_epoch", "first_timestamp", "coordinator_epoch"
+    )
     oldest = (
         undecided(partition_info, transactions)
         .groupBy("partition_index")
         .agg(
-            F.min(
-                F.struct(
-                    "first_offset",
-                    "producer_id",
-                    "highest_epoch",
-                    "first_timestamp",
-                    "coordinator_epoch",
-                )
-            ).alias("holder"),
+            F.min(holder).alias("holder"),
             F.count_distinct(F.when(F.col("is_open"), F.col("producer_id"))).alias(
                 "open_transactions"
             ),
