@@ -42,5 +42,5 @@ COLUMNS = """
     unexpected_last bigint, contradicting_offset bigint, contradicting_outcome string,
     contradicted_outcome string, contradicting_first bigint, contradicting_last bigint,
     producer_epoch int, file string, byte_position bigint, byte_length int, all_aborted
-    boolean, unproven string
+    boolean, unproven string, id_went_on boolean
 """

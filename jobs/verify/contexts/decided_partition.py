@@ -169,6 +169,7 @@ def _lost_records(partition_info: DataFrame) -> DataFrame:
 def _with_lost_owners(rows: DataFrame, log: CoordinatorLog, partition_info: DataFrame) -> DataFrame:
     """Adds owner_may_be_lost: a later transaction, which may own the data, is not to be found.
 
+    And id_went_on: a copy of the log, which may be another one, has a later record of the id.
     Its records are lost or cannot be decoded; or they are compacted away, where the id went on: of
     its records only the newest one must be there.
     """
@@ -182,6 +183,7 @@ def _with_lost_owners(rows: DataFrame, log: CoordinatorLog, partition_info: Data
         rows.join(small(_lost_records(partition_info)), on="coordinator_partition", how="left")
         .join(of_ids, on="transactional_id", how="left")
         .withColumn("owner_may_be_lost", surely(lost) | surely(gone))
+        .withColumn("id_went_on", surely(own & (F.col("newest_record") > F.col("newest_prepare"))))
         .drop("lost_to", "own_unreadable_at", "coordinator_missing")
     )
 
@@ -300,7 +302,7 @@ def decided_partition_context(
     marker. goes_on: replicated data of a later epoch are there. copied_later, history_*: which
     copies are later than the Complete record and the markers: see `decided.anchors`. held_from,
     may_come: see `decided.judged`. last_older: see `decided.window`.
-    all_aborted: see `_with_open_data`.
+    all_aborted: see `_with_open_data`. id_went_on: see `_with_lost_owners`.
     """
     tolerance = F.lit(ages.clock_tolerance)
     copies = _copies(partition_info, tolerance)

@@ -6,7 +6,9 @@ partition without the marker.
 Why it matters: until the marker is written, the transaction is open there and the last stable
 offset does not advance. For a short time this is normal; see the age in the finding.
 
-When it is legal: always. The copy may have been taken between the decision and the marker.
+When it is legal: always. The copy may have been taken between the decision and the marker. Silent
+where another copy of the coordinator's log has a later record of the id: the decision was carried
+out, and the copy of the partition is older.
 
 Evidence: the Prepare record.
 """
@@ -15,7 +17,7 @@ from pyspark.sql import functions as F
 
 from jobs.model.found import PREPARE_RECORD
 from jobs.verify.check import INFO, Check, Proof, text
-from jobs.verify.verdict import ALSO_LEGAL, suspect
+from jobs.verify.verdict import ALSO_LEGAL, DUMP_BEFORE_EVENT, explained, suspect
 
 CHECK = Check(
     code="marker_pending",
@@ -25,7 +27,7 @@ CHECK = Check(
     fires=lambda: (
         F.col("markers").isNull() & (F.col("pending") == 1) & F.col("complete_offset").isNull()
     ),
-    excuses=(suspect(ALSO_LEGAL),),
+    excuses=(explained(DUMP_BEFORE_EVENT, lambda: F.col("id_went_on")), suspect(ALSO_LEGAL)),
     expected=lambda: text("{decision} marker of epoch {marker_epoch}"),
     # The clock of the copy may be behind that of the coordinator.
     found=lambda: text(
