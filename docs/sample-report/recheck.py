@@ -2715,11 +2715,7 @@ def no_marker_yet(case: Case) -> bool | None:
         return False
     if not last_of_id(case):
         return False
-    topic, number = case.place
-    folder = case.proofs[-1].path.parent.with_name(f"{topic}-{number}")
-    if not folder.is_dir():
-        raise HoldsError(f"no copy of {topic}-{number} is beside it")
-    copy = case.dump.copy(folder)
+    copy = case.dump.copy(case.dump.folder(case.place, case.finding.get("broker")))
     copy.require_readable()
     raised = state.client_version >= 2
     kind = COMMIT if state.state in COMMITTED else ABORT
