@@ -162,7 +162,7 @@ def test_two_audits_at_once_write_each_table_once(spark: SparkSession, tmp_path:
 def test_a_report_is_replaced_as_a_whole_or_not_at_all(
     spark: SparkSession,
     tmp_path: Path,
-    write: Callable[[SparkSession, str, Mapping[str, bytes]], None],
+    write: Callable[..., None],
     there: Callable[[SparkSession, str, Mapping[str, bytes]], bool],
 ) -> None:
     old, new = {"a": b"1", "b": b"2", "sums": b"3"}, {"a": b"4", "b": b"5", "sums": b"6"}
@@ -178,6 +178,9 @@ def test_a_report_is_replaced_as_a_whole_or_not_at_all(
     put(tmp_path / "c", b"of another audit")
     assert not there(spark, str(tmp_path), new | {"c": b"7"})
     assert not there(spark, str(tmp_path), new | {"d": b"8"})
+    write(spark, str(tmp_path), new, ["c", "d"])
+    assert there(spark, str(tmp_path), new)
+    assert not (tmp_path / "c").exists()
 
 
 def test_an_incomplete_audit_is_another_one() -> None:
