@@ -107,7 +107,7 @@ def test_what_is_not_read_is_not_exported_silently(tmp_path: Path) -> None:
         (("c",), ""),
     ):
         wanted = ExportRequest("read_committed", topics)
-        text, code = closing_words(Exported([one], 1, []), request, wanted, dump)
+        text, code = closing_words(Exported([one], 1, [], []), request, wanted, dump)
         assert code == (3 if named else 0)
         assert f"Lost: {named}" in text if named else "Lost" not in text
 
