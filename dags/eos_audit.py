@@ -64,7 +64,8 @@ CLUSTER = {
             "minLength": 1,
             "description": "moment of the dump, ms since 1970, or a template that gives it",
         },
-        "publish": TEXT | {"description": "folder that gets the result of an accepted audit"},
+        "publish": TEXT
+        | {"description": "folder that gets the result of an accepted audit; one a cluster"},
     },
 }
 
@@ -153,12 +154,13 @@ def clusters() -> list[dict[str, Any]]:
     wanted = Variable.get(VARIABLE, deserialize_json=True) if given is None else given
     checked = Param(wanted, type="array", items=CLUSTER, minItems=1).resolve()
     rendered: list[dict[str, Any]] = context["task"].render_template(checked, context)
-    folders = [cluster["out"].rstrip("/") for cluster in rendered]
-    if shared := {folder for folder in folders if folders.count(folder) > 1}:
-        raise AirflowFailException(
-            f"{', '.join(sorted(shared))} is the out of several clusters, whose verdicts would "
-            "replace each other: give each a folder of its own."
-        )
+    for key in ("out", "publish"):
+        folders = [cluster[key].rstrip("/") for cluster in rendered if key in cluster]
+        if shared := {folder for folder in folders if folders.count(folder) > 1}:
+            raise AirflowFailException(
+                f"{', '.join(sorted(shared))} is the {key} of several clusters, whose verdicts "
+                "would replace each other: give each a folder of its own."
+            )
     return rendered
 
 

@@ -193,10 +193,12 @@ def test_a_cluster_is_described_in_full_or_not_at_all(pretend: Any) -> None:
     assert not (checkout.folder / "calls").exists()
 
 
-def test_two_clusters_do_not_share_a_folder(pretend: Any) -> None:
+@pytest.mark.parametrize("shared", ["out", "publish"])
+def test_two_clusters_do_not_share_a_folder(pretend: Any, shared: str) -> None:
     checkout = pretend("verdict 0")
-    one = checkout.cluster()
-    other = one | {"name": "other", "out": one["out"] + "/"}
+    one = checkout.cluster(publish=str(checkout.folder / "published"))
+    other = {key: f"{value}-other" for key, value in one.items() if key in ("out", "publish")}
+    other = one | {"name": "other"} | other | {shared: one[shared] + "/"}
     assert checkout.run(one, other).states["clusters", -1] == "failed"
     assert not (checkout.folder / "calls").exists()
 

@@ -44,7 +44,7 @@ class Plan:
 
     `copies`: replicas of each client partition, and with `internal_copies` of the internal topics.
     `pace`: how much slower than `STEPS_MS` it goes; `rest_ms`: before each of the two transactions
-    that end it. `old`: partitions of a topic in the message formats before 2.
+    that end it; `older_ms`: behind one that begins it, none if 0. `old`: partitions of a topic in the message formats before 2.
     """
 
     ids: int = 4
@@ -63,6 +63,7 @@ class Plan:
     versions: tuple[int, ...] = (0, 1, 2, 2)
     pace: int = 1
     rest_ms: int = 65_000
+    older_ms: int = 0
     codecs: tuple[int, ...] = (0, 0, 0, 0, 1, 2, 3, 4)
 
 
@@ -129,6 +130,9 @@ class World:
 
     def _run(self) -> None:
         """All clients to their ends, step by step; then one that shows twice that time went on."""
+        if self.plan.older_ms:
+            self._alone(TransactionalId(self, self._placed(f"first-{self.index}"), 2, None), True)
+            self.now += self.plan.older_ms
         chance, alive = self.chance, self._clients()
         while alive:
             self.alive = len(alive)
@@ -145,8 +149,12 @@ class World:
         for first in (True, False):
             self.now += self.plan.rest_ms
             self._time_out()
-            for _ in last.closing(first):
-                self.now += 1
+            self._alone(last, first)
+
+    def _alone(self, one: TransactionalId, first: bool) -> None:
+        """A transaction over all partitions of topics, while nobody else does anything."""
+        for _ in one.closing(first):
+            self.now += 1
 
     def _time_out(self) -> None:
         """The coordinator aborts what lasts too long although no client asks."""
