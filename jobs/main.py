@@ -48,6 +48,7 @@ from jobs.export.export import (
     check_one_topic,
     only_what_is_asked,
     ranges,
+    with_highest_marks,
     without_high_watermarks,
 )
 from jobs.model.counted import count
@@ -210,7 +211,8 @@ def run_export(arguments: Arguments) -> int:
     check_named(listed, wanted)
     check_one_topic(listed, wanted)
     listed = only_what_is_asked(listed, wanted)
-    read_as = without_high_watermarks(listed) if wanted.to_log_end else listed
+    marked = without_high_watermarks if wanted.to_log_end else with_highest_marks
+    read_as = marked(listed)
     request = Request(arguments.dump, arguments.out, None, "records", settings)
     with spark_session() as spark:
         check_out(spark, request.out)

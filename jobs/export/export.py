@@ -54,6 +54,27 @@ def without_high_watermarks(dump: Dump) -> Dump:
     return replace(dump, partitions=unmarked)
 
 
+def with_highest_marks(dump: Dump) -> Dump:
+    """The dump, each copy with the highest high watermark of all copies of its partition.
+
+    Each broker writes its checkpoint at moments of its own
+    (`ReplicaManager.checkpointHighWatermarks`), so of brokers that were killed that of the longest
+    copy may be the oldest. What lies below that of any copy was replicated to those in sync.
+    """
+    highest: dict[int, int] = {}
+    for one in dump.partitions:
+        if one.replica_set is not None and one.high_watermark is not None:
+            mark = highest.get(one.replica_set, one.high_watermark)
+            highest[one.replica_set] = max(mark, one.high_watermark)
+    raised = [
+        one
+        if one.replica_set not in highest
+        else replace(one, high_watermark=highest[one.replica_set])
+        for one in dump.partitions
+    ]
+    return replace(dump, partitions=raised)
+
+
 def only_what_is_asked(dump: Dump, wanted: ExportRequest) -> Dump:
     """The dump, of which only logs that `wanted` allows are read, and `__transaction_state`.
 

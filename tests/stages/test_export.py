@@ -373,6 +373,20 @@ def test_a_later_leader_counts_more_than_a_longer_log_and_what_another_copy_has_
     assert exported(spark, tmp_path / "second") == {"hole-0": [0, 1, 2, 3, 4, 5]}
 
 
+def test_what_was_replicated_by_the_checkpoint_of_another_copy_is_exported(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """The longest copy of brokers that were killed has the oldest checkpoint."""
+    longest = folder(tmp_path / "dump/broker-1", "r 0 2")
+    other = folder(tmp_path / "dump/broker-2", "r 0 6")
+    put(longest / "r-0" / SEGMENT, plain(0, 2), plain(2, 4), plain(4, 6), plain(6, 8))
+    put(other / "r-0" / SEGMENT, plain(0, 2), plain(2, 4), plain(4, 6))
+    code, told = export("--dump", str(tmp_path / "dump"), "--out", str(tmp_path / "out"))
+    assert code == 0
+    assert exported(spark, tmp_path / "out") == {"r-0": [0, 1, 2, 3, 4, 5]}
+    assert "2 offsets of 1 partition are at or above the last stable offset" in told
+
+
 def test_damage_at_the_end_is_lost_where_a_checkpoint_shows_that_it_was_replicated(
     spark: SparkSession, tmp_path: Path
 ) -> None:
