@@ -68,7 +68,8 @@ examples:
       the log start to the high watermark. Given again, it fetches only what is new. Nothing is
       committed, created or changed. client.properties is that of Kafka's own tools
 
-An interrupted copy goes on when the same command is given again.
+An interrupted copy goes on when the same command is given again. A finished one stays as it is:
+a new copy needs a new folder.
 
 exit codes:
   0  every step asked for is done
@@ -362,6 +363,13 @@ def main(argv: list[str]) -> int:
     except (UsageError, CopyError) as error:
         tell(f"{error}.")
         return 2
+    named = ", ".join(options.steps)
+    if all(step in copy.manifest.steps for copy in copies for step in options.steps):
+        tell(
+            f"{named}: finished before in {options.to}, nothing was copied; for a newer dump give "
+            "another --to."
+        )
+        return 0
     for step in options.steps:
         complaints = on_all(copies, partial(run_step, step=step, options=options))
         for complaint in complaints:
@@ -373,7 +381,7 @@ def main(argv: list[str]) -> int:
     unsettled = [e["path"] for c in copies for e in c.manifest.directories if not e["settled"]]
     if unsettled:
         tell(f"the broker kept replacing files under the copy of: {', '.join(unsettled)}.")
-    tell(f"{', '.join(options.steps)}: done, {size:,} bytes in {options.to}.")
+    tell(f"{named}: done, {size:,} bytes in {options.to}.")
     return 0
 
 

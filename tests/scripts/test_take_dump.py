@@ -247,7 +247,8 @@ def test_an_interrupted_copy_goes_on_and_sends_nothing_twice(
     assert copied.manifest["finished"] is True
     assert copied.text(f"orders-0/{FIRST}.log") == "first"
     assert copied.text(f"orders-0/{SECOND}.log") == "second"
-    take(tmp_path / "dump", *broker.far)
+    said = take(tmp_path / "dump", *broker.far)
+    assert "finished before" in said and "give another --to" in said
     assert not (broker.shell / "sent").exists()
 
 
