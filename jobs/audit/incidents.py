@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
@@ -19,6 +19,7 @@ from jobs.incidents.leaders import judged_elections
 from jobs.incidents.lineage import Traffic
 from jobs.incidents.lost import first_differences
 from jobs.incidents.signature import DIVERGED
+from jobs.model.counted import count
 from jobs.model.dump import DumpPartition, cleaned_below
 from jobs.model.incident import NOT_DUMPED
 from jobs.model.transactions import all_runs
@@ -88,13 +89,13 @@ def _found(audit: Audit, states: DataFrame) -> Incidents | None:
             survivors=lambda asked: _survivors(audit, asked),
         )
 
+    copies = furthest_offsets(replayed.partition_info)
+    read = copies.collect() if any(map(_is_of_groups, audit.dump.partitions)) else []
     offsets = Offsets(
-        *_commits_known(audit),
-        lambda: newest_offsets(
-            in_effect(decoded, replayed.transactions), furthest_offsets(replayed.partition_info)
-        ),
+        *_commits_known(audit, read),
+        lambda: newest_offsets(in_effect(decoded, replayed.transactions), copies),
         Traffic(
-            lambda: kept.keep(_input_commits(audit)),
+            lambda: kept.keep(_input_commits(audit, read)),
             replayed.transactions,
             decoded.regular_blocks(),
             replayed.partition_info,
@@ -140,11 +141,11 @@ def _decisions(audit: Audit, producers: DataFrame) -> DataFrame | None:
     return None if is_known_empty(found) else found
 
 
-def _input_commits(audit: Audit) -> DataFrame:
-    """Rows of INPUT_COMMITS, of the copy of each offsets partition that reaches furthest."""
-    whole = {one.partition_index for one in audit.dump.partitions if _is_whole(one)}
-    furthest = furthest_offsets(audit.replayed.partition_info)
-    chosen = {row.partition_index for row in furthest.collect()}
+def _input_commits(audit: Audit, copies: Sequence[Row]) -> DataFrame:
+    """Rows of INPUT_COMMITS of some copies: see `furthest_offsets`."""
+    begun = {one.partition_index for one in audit.dump.partitions if _has_its_head(one)}
+    chosen = {row.partition_index for row in copies}
+    whole = {row.partition_index for row in copies if not row.missing} & begun
     options = decode_options(audit.request.settings, "records")
 
     def read(batches: Iterator) -> Iterator:  # type: ignore[type-arg]
@@ -155,21 +156,38 @@ def _input_commits(audit: Audit) -> DataFrame:
     ).mapInArrow(read, INPUT_COMMITS)
 
 
-def _is_whole(partition: DumpPartition) -> bool:
-    """Whether a copy has all that was appended: nothing was cleaned, nor taken from its head."""
+def _has_its_head(partition: DumpPartition) -> bool:
+    """Whether nothing of a copy was cleaned, nor taken from its head."""
     begins = partition.segments[0].base_offset if partition.segments else None
     return begins == 0 and not cleaned_below(partition)
 
 
-def _commits_known(audit: Audit) -> tuple[bool, str | None, str | None]:
-    """`known`, `unknown` and `untraced` of Offsets."""
+def _is_of_groups(partition: DumpPartition) -> bool:
+    return partition.topic == OFFSETS_TOPIC
+
+
+def _lost_commits(copies: Sequence[Row]) -> str | None:
+    """What of the groups' logs no cleaner took and nobody can read, as far as it is in front."""
+    lost = [(row.partition, one.first, one.end - 1) for row in copies for one in row.holes or ()]
+    if not lost:
+        return None
+    partition, first, last = min(lost)
+    more = f" and {count(len(lost) - 1, 'more range')}" if len(lost) > 1 else ""
+    return (
+        f"offsets {first} to {last} of {OFFSETS_TOPIC}-{partition}{more} cannot be read, and the "
+        "newest commits of a group may be among them"
+    )
+
+
+def _commits_known(audit: Audit, copies: Sequence[Row]) -> tuple[bool, str | None, str | None]:
+    """`known`, `unknown` and `untraced` of Offsets. `copies`: see `furthest_offsets`."""
     files = [
         one
         for partition in audit.dump.partitions
-        if partition.topic == OFFSETS_TOPIC
+        if _is_of_groups(partition)
         for one in partition.segments
     ]
-    if not any(one.topic == OFFSETS_TOPIC for one in audit.dump.partitions):
+    if not any(map(_is_of_groups, audit.dump.partitions)):
         return False, NOT_DUMPED, None
     if audit.request.depth != "records":
         return False, f"--depth {audit.request.depth} does not read {OFFSETS_TOPIC}", None
@@ -177,7 +195,7 @@ def _commits_known(audit: Audit) -> tuple[bool, str | None, str | None]:
     bare = [one for one in texts if one.lacks_records or not one.decoded]
     return (
         len(bare) < len(files) or not files,
-        NOT_PRINTED if bare else None,
+        NOT_PRINTED if bare else _lost_commits(copies),
         NOT_READ_AGAIN if texts else None,
     )
 

@@ -145,10 +145,13 @@ def seen_at(
     asked.sort(key=lambda one: -1 if one.last is None else one.last)
     told, name = Seen(*place), f"{place[2]}-{place[3]}"
     gone = [_gone(one, name, unled) for one in asked]
-    if gone[0] is not None and None not in gone:
-        return told._replace(gone_ms=gone[0], completed_ms=asked[0].completed)
     cuts = [one for one in changes.get(name, ()) if one.cut]
     behind = [_behind(one, cuts) for one in asked]
+    if gone[0] is not None and None not in gone:
+        # A leader that is alone in sync and cut off from the controllers goes on without knowing
+        # that it is fenced (`BrokerLifecycleManager`): another one may have cut its marker off.
+        doubtful = any(behind)
+        return told if doubtful else told._replace(gone_ms=gone[0], completed_ms=asked[0].completed)
     pairs = [(one, cut) for one, cut in zip(asked, behind, strict=True) if cut is not None]
     if len(pairs) < len(asked):
         return told
@@ -212,10 +215,10 @@ def _gone(found: Found, name: str, unled: Mapping[str, Sequence[Span]]) -> int |
     It had no leader when the Complete record was written. By itself that tells nothing of its
     marker, as that record waits for the last partition to answer
     (`TransactionMarkerChannelManager.maybeWriteTxnCompletion`). But no marker is sent before the
-    Prepare record is written; and where no partition of the transaction had a leader, the last one
-    did not answer: it was skipped, as were those that were sent to again because the coordinator
-    was loaded since (`TransactionStateManager.loadTransactionsForTxnTopicPartition`). A committed
-    transaction had data: where these are gone, that is another cause.
+    Prepare record is written; and where the transaction has this partition alone, it did not answer
+    when the record was written. Of several without a leader one was skipped, and the others may
+    have answered and lost their markers. A committed transaction had data: where these are gone,
+    that is another cause.
     """
     named = found.label == MISSING_MARKER or (found.label == LOST and not found.committed)
     if not named or found.completed is None:
@@ -223,8 +226,7 @@ def _gone(found: Found, name: str, unled: Mapping[str, Sequence[Span]]) -> int |
     gone = _since_unled(unled.get(name, ()), found.completed)
     if gone is None or (found.at is not None and gone <= found.at):
         return gone
-    others = [_since_unled(unled.get(one, ()), found.completed) for one in found.listed]
-    return gone if others and None not in others else None
+    return gone if set(found.listed) == {name} else None
 
 
 def _since_unled(unled: Sequence[Span], at: int) -> int | None:

@@ -29,10 +29,17 @@ RANGES = (
 
 
 def furthest_offsets(info: DataFrame) -> DataFrame:
-    """partition_index: the copy of each partition of `__consumer_offsets` that clients read."""
+    """The copy of each partition of `__consumer_offsets` that clients read.
+
+    Columns: partition_index, partition, `missing` and `holes` (`jobs.replay.holes`). Of copies that
+    reach as far, the one that lacks least.
+    """
     offsets = info.filter((F.col("topic") == OFFSETS_TOPIC) & F.col("furthest"))
-    copies = offsets.groupBy("cluster_id", "topic", "partition")
-    return copies.agg(F.min("partition_index").alias("partition_index")).select("partition_index")
+    names = ("partition_index", "partition", "missing", "holes")
+    lacks = [F.coalesce(F.size(name), F.lit(0)) for name in ("holes", "missing")]
+    copies = offsets.groupBy("cluster_id", "topic", F.col("partition").alias("number"))
+    best = F.min_by(F.struct(*names), F.struct(*lacks, "partition_index"))
+    return copies.agg(best.alias("copy")).select("copy.*")
 
 
 def newest_offsets(commits: DataFrame, copies: DataFrame) -> DataFrame:
@@ -40,7 +47,7 @@ def newest_offsets(commits: DataFrame, copies: DataFrame) -> DataFrame:
 
     `commits`: `jobs.replay.offsets.in_effect`; `copies`: `furthest_offsets`.
     """
-    mine = inner(commits, small(copies), on="partition_index")
+    mine = inner(commits, small(copies.select("partition_index")), on="partition_index")
     newest = F.max(F.struct("commit.effective_offset", "commit.committed_offset"))
     return (
         mine.groupBy(*KEY)

@@ -51,7 +51,9 @@ INDEX_CONTRADICTS = (
     "index or a marker is wrong"
 )
 NOT_DUMPED = f"{OFFSETS_TOPIC} is not in the dump"
-COMMITS_GONE = f"{OFFSETS_TOPIC} was cleaned or begins late, so earlier commits may be gone"
+COMMITS_GONE = (
+    f"{OFFSETS_TOPIC} was cleaned, begins late or cannot be read in places, so commits may be gone"
+)
 # Beside what the markers of a changed_marker would do to readers.
 INDEX_DECIDES = (
     "as long as a broker has the index that it wrote with the marker, read_committed consumers get "

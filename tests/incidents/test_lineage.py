@@ -1,5 +1,7 @@
 """What was derived of affected records: applications that read, process and write."""
 
+from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,7 +16,9 @@ from jobs.audit.incidents import with_incidents
 from jobs.audit.write import result_tables
 from jobs.cli.progress import Progress
 from jobs.incidents.downstream import Reads, downstream
+from jobs.model.batch_heads import batch_heads
 from jobs.model.settings import load as load_settings
+from udfs.wire.batches import batch_layout as layout
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark]
 Tables = dict[str, list[Any]]
@@ -32,9 +36,10 @@ def tables_of(spark: SparkSession, folder: Path) -> Tables:
     """The tables of incidents of a dump of stories."""
     wanted = Request([folder], "", applications.AS_OF, "records", load_settings())
     audit = main.audit(spark, wanted, Progress(None, quiet=True))
-    _, tables = with_incidents(audit, result_tables(spark, audit))
+    named, tables = with_incidents(audit, result_tables(spark, audit))
     names = ("incident", "consequence", "affected", "affected_group", "incident_event")
     rows = {name: tables[name].collect() for name in names if name in tables}
+    rows["line"] = list(named.verdict.incidents)
     audit.release()
     return rows
 
@@ -49,7 +54,7 @@ def of(story: str, told: Tables) -> Tables:
         )
 
     rows = {name: [row for row in told[name] if (row.topic or "").startswith(story)]
-            for name in told if name != "incident"}  # fmt: skip
+            for name in told if name not in ("incident", "line")}  # fmt: skip
     rows["incident"] = [row for row in told["incident"] if story in stories_of(row)]
     return {name: [plain(row) for row in mine] for name, mine in rows.items()}
 
@@ -95,26 +100,60 @@ def test_one_visible_aborted_record_is_followed_through_three_applications_and_a
     assert min(row.at_ms for row in reads) > visible.since_ms
 
 
+def cleaned(directory: Path) -> None:
+    (directory / "cleaner-offset-checkpoint").write_text(f"0\n1\n{applications.OFFSETS} 0 9\n")
+
+
+def damaged(directory: Path) -> None:
+    """All commits of `chain.` but the first of each producer."""
+    for segment in (directory / f"{applications.OFFSETS}-0").glob("*.log"):
+        content, met = bytearray(segment.read_bytes()), set()
+        for head in list(batch_heads(BytesIO(content), len(content))):
+            end = head.position + head.size
+            batch = bytes(content[head.position : end])
+            producer_id = batch[layout.PRODUCER_ID : layout.PRODUCER_EPOCH]
+            if b"chain." in batch and producer_id in met:
+                content[end - 1] ^= 0xFF
+            met.add(producer_id)
+        segment.write_bytes(content)
+
+
+UNTRACED = ("unknown", None, None, None)
+# All that was written since the affected record was, whatever its producers had read by then.
+SINCE = {
+    "enriched": ("suspect", 2, 5, 3),
+    "joined": ("suspect", 2, 3, 2),
+    "sums": ("suspect", 2, 4, 3),
+    "orders": ("suspect", 8, 8, 1),
+    "notes": UNTRACED,
+}
+# No commit that can be read tells that anybody had read it.
+NOBODY = dict.fromkeys(("enriched", "joined", "sums", "notes"), UNTRACED)
+
+
+@pytest.mark.parametrize(
+    ("lose", "expected", "groups"),
+    [(cleaned, SINCE, None), (damaged, NOBODY, "offsets 24 to 24 of __consumer_offsets-0")],
+)
 def test_where_commits_may_be_gone_the_first_reader_is_unknown(
-    spark: SparkSession, tmp_path: Path
+    spark: SparkSession,
+    tmp_path: Path,
+    lose: Callable[[Path], None],
+    expected: Tables,
+    groups: str | None,
 ) -> None:
     applications.write_stories(tmp_path)
-    for name in tmp_path.rglob("cleaner-offset-checkpoint"):
-        if (name.parent / f"{applications.OFFSETS}-0").is_dir():
-            name.write_text(f"0\n1\n{applications.OFFSETS} 0 9\n")
-    tables = of("chain.", tables_of(spark, tmp_path))
+    for folder in tmp_path.rglob(f"{applications.OFFSETS}-0"):
+        lose(folder.parent)
+    told = tables_of(spark, tmp_path)
     found = {
         row.topic: (row.state, row.first_offset, row.last_offset, row.records)
-        for row in tables["affected"]
+        for row in of("chain.", told)["affected"]
     }
-    # All that was written since the affected record was, whatever its producers had read by then.
-    assert found == {
-        "enriched": ("suspect", 2, 5, 3),
-        "joined": ("suspect", 2, 3, 2),
-        "sums": ("suspect", 2, 4, 3),
-        "orders": ("suspect", 8, 8, 1),
-        "notes": ("unknown", None, None, None),
-    }
+    assert found == expected
+    reasons = {line.groups_unknown for line in told["line"]}
+    assert len(reasons) == 1
+    assert str(reasons.pop()).startswith(str(groups))
 
 
 def test_two_breaks_an_hour_apart_are_two_incidents_with_their_own_consequences(

@@ -11,17 +11,18 @@ batch of the data that is still open, or was ended by a marker of a later epoch.
 coordinator's log has no such record any more: the first batch of a higher epoch behind open data,
 of a producer of transaction.version 2. It gets that epoch when its transaction has ended. Only
 `__cluster_metadata` proves it: each partition that is concerned had no leader when the transaction
-was completed. And it had lost it before the Prepare record, or no partition of the transaction had
-one: the Complete record waits for the last of them. It does so, too, of an aborted transaction that
-has no data in the partition, as its client could write none there.
+was completed. And it had lost it before the Prepare record, or is the only one of the transaction:
+the Complete record waits for the last of them. It does so, too, of an aborted transaction that has
+no data in the partition, as its client could write none there.
 
 Look-alikes: a log that was truncated: there the data of some transaction are gone too. If the cut
 took markers only, just the records of the controller show it: a leader was elected behind the
 Complete record that was not in sync, and nothing that lies behind the data is of a moment between
-the two. A marker that was in memory only when the power failed in all replicas: the partition lost
-its leader behind the Prepare record, and another one of the transaction had one still. A late
-write: there the coordinator never listed the partition. A transaction that is being completed: it
-has no Complete record. Data that the cleaner has passed: it passes decided data only, so their
+the two. A leader that is fenced, alone in sync, and goes on as it does not know it: it writes the
+marker, and an unclean election behind the decision cuts it off. A marker that was in memory only
+when the power failed in all replicas: the partition lost its leader behind the Prepare record. A
+late write: there the coordinator never listed the partition. A transaction that is being completed:
+it has no Complete record. Data that the cleaner has passed: it passes decided data only, so their
 marker was there and is lost.
 
 Known bug: KAFKA-20734, seen in 4.3.0. 3.9 queues the markers of such partitions and tries again
