@@ -12,6 +12,7 @@ from schemas.dump_partition import CLEANED, NEVER_CLEANED
 INFO = (
     "partition_index", "topic", "partition", "broker", "log_start_offset", "log_end_offset",
     "data_end_offset", "cleaning", "cleaner_reach", "compacted_once", "gone", "missing",
+    "checkpoint_log_start",
 )  # fmt: skip
 
 
@@ -19,7 +20,7 @@ class Lacking(NamedTuple):
     """Offsets `first` to `last`, both inclusive, that the exported copy of a partition lacks.
 
     `lost`: no cleaner took them, as far as its checkpoint tells. `brokers`: those of other copies
-    in the dump that have a batch for each of them.
+    in the dump that have a batch for each of them. `in_front`: of the first batch of the copy.
     """
 
     topic: str
@@ -28,6 +29,7 @@ class Lacking(NamedTuple):
     last: int
     lost: bool
     brokers: tuple[int, ...]
+    in_front: bool = False
 
     @property
     def number(self) -> int:
@@ -42,7 +44,9 @@ def lacking(info: DataFrame, asked: Iterable[Range], to_log_end: bool) -> list[L
     none behind the last batch. So what lies between the log end and the high watermark of a
     checkpoint is lost in any log; what lies between two batches in a log that no cleaner passed,
     nor that of a broker from which it was fetched. Where a copy was cleaned, nothing tells whose
-    gap it is, and none is told.
+    gap it is, and none is told. What lies in front of a copy may have been deleted there alone, as
+    each broker deletes segments at moments of its own, or be in remote storage: the checkpoint has
+    the log start of all then (`LogManager.checkpointLogStartOffsets`).
 
     `info`: rows of `partition_info`.
     """
@@ -56,11 +60,22 @@ def lacking(info: DataFrame, asked: Iterable[Range], to_log_end: bool) -> list[L
         if row.partition_index in taken:
             own = taken[row.partition_index]
             others = [one for one in copies if _is_other(one, row)]
-            for first, end, lost in _of_copy(row, own, to_log_end):
+            ranges = _of_copy(row, own, to_log_end)
+            if (begin := _begin(row, others)) < own.from_offset:
+                ranges.insert(0, (begin, own.from_offset, False))
+            for first, end, lost in ranges:
                 brokers = sorted({one.broker for one in others if _has(one, first, end)})
-                place = row.topic, row.partition
-                found.append(Lacking(*place, first, end - 1, lost, tuple(brokers)))
+                place = row.topic, row.partition, first, end - 1, lost, tuple(brokers)
+                found.append(Lacking(*place, in_front=first < own.from_offset))
     return found
+
+
+def _begin(row: Row, others: Iterable[Row]) -> int:
+    """The log start of a partition, as far as a checkpoint or another copy has a lower one."""
+    starts = [one.log_start_offset for one in (row, *others)]
+    if row.checkpoint_log_start is not None:
+        starts.append(row.checkpoint_log_start)
+    return int(min(starts))
 
 
 def _is_other(copy: Row, row: Row) -> bool:

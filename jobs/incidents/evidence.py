@@ -215,10 +215,11 @@ def _gone(found: Found, name: str, unled: Mapping[str, Sequence[Span]]) -> int |
     It had no leader when the Complete record was written. By itself that tells nothing of its
     marker, as that record waits for the last partition to answer
     (`TransactionMarkerChannelManager.maybeWriteTxnCompletion`). But no marker is sent before the
-    Prepare record is written; and where the transaction has this partition alone, it did not answer
-    when the record was written. Of several without a leader one was skipped, and the others may
-    have answered and lost their markers. A committed transaction had data: where these are gone,
-    that is another cause.
+    Prepare record is written; and where no partition of the transaction had a leader, the last one
+    did not answer: it was skipped, as were those that were sent to again because the coordinator
+    was loaded since (`TransactionStateManager.loadTransactionsForTxnTopicPartition`). Another one of
+    several may have answered, and lost its marker with the power; what repairs it is the same. A
+    committed transaction had data: where these are gone, that is another cause.
     """
     named = found.label == MISSING_MARKER or (found.label == LOST and not found.committed)
     if not named or found.completed is None:
@@ -226,7 +227,8 @@ def _gone(found: Found, name: str, unled: Mapping[str, Sequence[Span]]) -> int |
     gone = _since_unled(unled.get(name, ()), found.completed)
     if gone is None or (found.at is not None and gone <= found.at):
         return gone
-    return gone if set(found.listed) == {name} else None
+    others = [_since_unled(unled.get(one, ()), found.completed) for one in found.listed]
+    return gone if others and None not in others else None
 
 
 def _since_unled(unled: Sequence[Span], at: int) -> int | None:

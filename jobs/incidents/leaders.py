@@ -108,7 +108,9 @@ def seen(placed: DataFrame, changes: DataFrame, known: Known) -> list[Seen]:
         found = found.join(small(listed), on=["producer_id", "decided_offset"], how="left")
     else:
         found = found.withColumn("listed", F.lit(None).cast("array<string>"))
-    partitions = found.select(F.concat_ws("-", "topic", "partition").alias("name")).distinct()
+    own = F.array(F.concat_ws("-", "topic", "partition"))
+    all_of = F.array_union(F.coalesce("listed", own), own)
+    partitions = found.select(F.explode(all_of).alias("name")).distinct()
     of_leaders = changes.filter(F.col("event").isin(*OF_LEADERS))
     of_topics = inner(of_leaders, small(topics_now(changes)), on="topic_id")
     named = of_topics.withColumn("name", F.concat_ws("-", "topic", "partition"))

@@ -168,14 +168,16 @@ def test_a_marker_may_have_been_written_between_its_prepare_record_and_the_loss(
     assert evidence("skipped_markers", [seen([SKIPPED._replace(at=None)], GONE, BACK)]) is None
 
 
-def test_the_only_partition_of_a_transaction_did_not_answer_where_it_had_no_leader() -> None:
-    alone = SKIPPED._replace(at=GONE.at_ms - 1, listed=["u-0"])
+def test_the_last_partition_did_not_answer_where_none_of_the_transaction_had_a_leader() -> None:
+    """Whenever it was decided: where a coordinator is loaded, it sends all markers again."""
+    before = SKIPPED._replace(at=GONE.at_ms - 1, listed=["u-0", "v-1"])
+    skipped = seen([before], GONE, BACK, v_1=[GONE, BACK])
+    assert evidence("skipped_markers", [skipped]) is not None
+    alone = before._replace(listed=["u-0"])
     assert evidence("skipped_markers", [seen([alone], GONE, BACK)]) is not None
-    had_one = seen([alone], GONE, BACK._replace(at_ms=alone.completed - 1))
-    assert evidence("skipped_markers", [had_one]) is None
-    # Of two without a leader the first may have answered, and lost its marker with the power.
-    several = seen([alone._replace(listed=["u-0", "v-1"])], GONE, BACK, v_1=[GONE, BACK])
-    assert evidence("skipped_markers", [several]) is None
+    for changes in ([], [BACK], [GONE, BACK._replace(at_ms=before.completed - 1)]):
+        had_one = seen([before], GONE, BACK, v_1=changes)
+        assert evidence("skipped_markers", [had_one]) is None
 
 
 def test_an_election_that_cuts_nothing_off_is_not_told() -> None:

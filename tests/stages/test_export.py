@@ -387,6 +387,25 @@ def test_what_was_replicated_by_the_checkpoint_of_another_copy_is_exported(
     assert "2 offsets of 1 partition are at or above the last stable offset" in told
 
 
+def test_what_lies_in_front_of_the_exported_copy_is_told(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """The longest copy begins later; of another topic a checkpoint has the remote log start."""
+    longest = folder(tmp_path / "dump/broker-1", "r 0 8, tiered 0 4")
+    other = folder(tmp_path / "dump/broker-2", "r 0 6")
+    put(longest / "r-0/00000000000000000004.log", plain(4, 6), plain(6, 8))
+    put(other / "r-0" / SEGMENT, plain(0, 2), plain(2, 4), plain(4, 6))
+    put(longest / "tiered-0/00000000000000000002.log", plain(2, 4))
+    put(longest / "log-start-offset-checkpoint", b"0\n1\ntiered 0 0\n")
+    code, told = export("--dump", str(tmp_path / "dump"), "--out", str(tmp_path / "out"))
+    assert code == 0
+    assert exported(spark, tmp_path / "out") == {"r-0": [4, 5, 6, 7], "tiered-0": [2, 3]}
+    assert (
+        "r-0 offsets 0 to 3 (broker 2 has them: --broker 2), tiered-0 offsets 0 to 1; they were "
+        "deleted there, or are in remote storage."
+    ) in told
+
+
 def test_damage_at_the_end_is_lost_where_a_checkpoint_shows_that_it_was_replicated(
     spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -231,7 +231,9 @@ def closing_words(
         )
     if not any(one.log_end_offset > one.from_offset for one in done.ranges):
         lines.append("None of the requested partitions has a batch that can be read.")
-    gaps = [one for one in done.lacking if not one.lost]
+    if front := [one for one in done.lacking if one.in_front]:
+        lines.append(_told(front, "they were deleted there, or are in remote storage"))
+    gaps = [one for one in done.lacking if not one.lost and not one.in_front]
     if gaps:
         lines.append(_told(gaps, "which a cleaner may have taken: the dump does not tell"))
     lost = [*_not_read(dump, wanted), *done.lost]

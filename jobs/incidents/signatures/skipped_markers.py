@@ -11,9 +11,9 @@ batch of the data that is still open, or was ended by a marker of a later epoch.
 coordinator's log has no such record any more: the first batch of a higher epoch behind open data,
 of a producer of transaction.version 2. It gets that epoch when its transaction has ended. Only
 `__cluster_metadata` proves it: each partition that is concerned had no leader when the transaction
-was completed. And it had lost it before the Prepare record, or is the only one of the transaction:
-the Complete record waits for the last of them. It does so, too, of an aborted transaction that has
-no data in the partition, as its client could write none there.
+was completed. And it had lost it before the Prepare record, or no partition of the transaction had
+one: the Complete record waits for the last of them. It does so, too, of an aborted transaction that
+has no data in the partition, as its client could write none there.
 
 Look-alikes: a log that was truncated: there the data of some transaction are gone too. If the cut
 took markers only, just the records of the controller show it: a leader was elected behind the
