@@ -217,9 +217,9 @@ def _gone(found: Found, name: str, unled: Mapping[str, Sequence[Span]]) -> int |
     (`TransactionMarkerChannelManager.maybeWriteTxnCompletion`). But no marker is sent before the
     Prepare record is written; and where no partition of the transaction had a leader, the last one
     did not answer: it was skipped, as were those that were sent to again because the coordinator
-    was loaded since (`TransactionStateManager.loadTransactionsForTxnTopicPartition`). Another one of
-    several may have answered, and lost its marker with the power; what repairs it is the same. A
-    committed transaction had data: where these are gone, that is another cause.
+    was loaded since (`TransactionStateManager.loadTransactionsForTxnTopicPartition`). Another of
+    several may have answered, and lost its marker with the power; the same repairs it. A committed
+    transaction had data: where these are gone, that is another cause.
     """
     named = found.label == MISSING_MARKER or (found.label == LOST and not found.committed)
     if not named or found.completed is None:

@@ -44,7 +44,8 @@ class Plan:
 
     `copies`: replicas of each client partition, and with `internal_copies` of the internal topics.
     `pace`: how much slower than `STEPS_MS` it goes; `rest_ms`: before each of the two transactions
-    that end it; `older_ms`: behind one that begins it, none if 0. `old`: partitions of a topic in the message formats before 2.
+    that end it; `older_ms`: behind one that begins it, none if 0. `old`: partitions of a topic in
+    the message formats before 2.
     """
 
     ids: int = 4
