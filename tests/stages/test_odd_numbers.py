@@ -52,6 +52,7 @@ OTHERS = [
              "commit pid=1 at=9000000000000", "offsets group=g t-0=5 poke=0:7fffffffffffffff"],
      "topic": "__consumer_offsets"},
     {"log": ["v1 at=9000000000000000", "v1 n=2 codec=gzip poke=0:7fffffffffffffff keep_crc", "v1"]},
+    {"log": [f"txn pid=1 poke=27:{'f' * 32}"]},
 ]  # fmt: skip
 
 
@@ -75,6 +76,11 @@ def test_no_number_ends_an_audit(spark: SparkSession, tmp_path: Path) -> None:
     ] == []
     for rows in (done.verified.findings, done.replayed.partition_states()):
         assert rows.count()
+    # A batch without a timestamp has -1, which is no moment.
+    held = done.replayed.partition_states().filter("lso_producer_id IS NOT NULL")
+    since = {row.lso_since_ms for row in held.collect()}
+    assert None in since
+    assert not [at for at in since if at is not None and at < 0]
 
 
 NOTHING = "No batch was read from the dump"
