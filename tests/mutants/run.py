@@ -119,20 +119,26 @@ class Chooser:
         return None
 
 
-def plan_of(index: int) -> Plan:
-    """The plan of a history."""
-    return PLANS[index % len(PLANS)]
+def plan_of(index: int, older_ms: int = 0) -> Plan:
+    """The plan of a history; `older_ms`: how long nothing happens before and behind, at least."""
+    plan = PLANS[index % len(PLANS)]
+    return replace(plan, older_ms=older_ms, rest_ms=max(plan.rest_ms, older_ms))
 
 
 def of_model(
-    seed: str, count: int, chooser: Chooser, of_protocol: bool = False, young: bool = False
+    seed: str,
+    count: int,
+    chooser: Chooser,
+    of_protocol: bool = False,
+    young: bool = False,
+    older_ms: int = 0,
 ) -> tuple[Dump, list[Mutant], int]:
     """Worlds of the model with a fault each; the last moment, ms.
 
-    `of_protocol`: as they are fetched, with what their brokers answered.
+    `of_protocol`: as they are fetched, with what their brokers answered. `older_ms`: see `plan_of`.
     """
     directories, mutants, moment = [], [], 0
-    plans = [YOUNG if young else plan_of(index) for index in range(count)]
+    plans = [YOUNG if young else plan_of(index, older_ms) for index in range(count)]
     for index, plan in enumerate(plans):
         world = World(f"{seed} {index}", plan, index, count)
         mine = fetched(world) if of_protocol else list(world.directories())
@@ -285,11 +291,13 @@ def of_models(spark: SparkSession, asked: argparse.Namespace, chooser: Chooser) 
         seed, count = f"{asked.seed}.{number}", min(asked.histories, asked.count - made)
         less = -(-count // ONE_OF)
         if chooser.names:
-            dump, mutants, moment = of_model(seed, count, chooser)
+            dump, mutants, moment = of_model(seed, count, chooser, older_ms=asked.older)
             yield f"model {seed}", mutants, audited(spark, dump, moment, EACH)
         if answers:
             told = f"{seed} fetched"
-            dump, mutants, moment = of_model(told, less, of_answers_, of_protocol=True)
+            dump, mutants, moment = of_model(
+                told, less, of_answers_, of_protocol=True, older_ms=asked.older
+            )
             yield f"model {told}", mutants, audited(spark, dump, moment, EACH)
         if young:
             told = f"{seed} young"
@@ -329,6 +337,10 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--seed", default="1")
     parser.add_argument("--count", type=int, default=500, help="histories of the model")
     parser.add_argument("--histories", type=int, default=500, help="so many in one audit")
+    parser.add_argument(
+        "--older", type=int, default=0, metavar="MS",
+        help="logs that much older than their transactions, and copied that much later",
+    )  # fmt: skip
     parser.add_argument("--copies", type=int, default=0, help="of each dump of real brokers")
     parser.add_argument("--dumps", nargs="*", default=(), help="names; all legal ones by default")
     parser.add_argument(
