@@ -133,7 +133,10 @@ NOBODY = dict.fromkeys(("enriched", "joined", "sums", "notes"), UNTRACED)
 
 @pytest.mark.parametrize(
     ("lose", "expected", "groups"),
-    [(cleaned, SINCE, None), (damaged, NOBODY, "offsets 24 to 24 of __consumer_offsets-0")],
+    [
+        (cleaned, SINCE, None),
+        (damaged, NOBODY, "offsets 6 to 6 of __consumer_offsets-0 and 3 more ranges"),
+    ],
 )
 def test_where_commits_may_be_gone_the_first_reader_is_unknown(
     spark: SparkSession,
