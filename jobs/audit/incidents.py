@@ -89,13 +89,14 @@ def _found(audit: Audit, states: DataFrame) -> Incidents | None:
             survivors=lambda asked: _survivors(audit, asked),
         )
 
-    copies = furthest_offsets(replayed.partition_info)
-    read = copies.collect() if any(map(_is_of_groups, audit.dump.partitions)) else []
+    copies = _copies_of_groups(audit)
     offsets = Offsets(
-        *_commits_known(audit, read),
-        lambda: newest_offsets(in_effect(decoded, replayed.transactions), copies),
+        *_commits_known(audit, copies),
+        lambda: newest_offsets(
+            in_effect(decoded, replayed.transactions), [row.partition_index for row in copies]
+        ),
         Traffic(
-            lambda: kept.keep(_input_commits(audit, read)),
+            lambda: kept.keep(_input_commits(audit, copies)),
             replayed.transactions,
             decoded.regular_blocks(),
             replayed.partition_info,
@@ -162,12 +163,15 @@ def _has_its_head(partition: DumpPartition) -> bool:
     return begins == 0 and not cleaned_below(partition)
 
 
-def _is_of_groups(partition: DumpPartition) -> bool:
-    return partition.topic == OFFSETS_TOPIC
+def _copies_of_groups(audit: Audit) -> list[Row]:
+    """See `furthest_offsets`; no query where the dump has none."""
+    if not any(one.topic == OFFSETS_TOPIC for one in audit.dump.partitions):
+        return []
+    return furthest_offsets(audit.replayed.partition_info).collect()
 
 
 def _lost_commits(copies: Sequence[Row]) -> str | None:
-    """What of the groups' logs no cleaner took and nobody can read, as far as it is in front."""
+    """What no cleaner took of the groups' logs and nobody can read; None for nothing."""
     lost = [(row.partition, one.first, one.end - 1) for row in copies for one in row.holes or ()]
     if not lost:
         return None
@@ -181,13 +185,9 @@ def _lost_commits(copies: Sequence[Row]) -> str | None:
 
 def _commits_known(audit: Audit, copies: Sequence[Row]) -> tuple[bool, str | None, str | None]:
     """`known`, `unknown` and `untraced` of Offsets. `copies`: see `furthest_offsets`."""
-    files = [
-        one
-        for partition in audit.dump.partitions
-        if _is_of_groups(partition)
-        for one in partition.segments
-    ]
-    if not any(map(_is_of_groups, audit.dump.partitions)):
+    mine = [one for one in audit.dump.partitions if one.topic == OFFSETS_TOPIC]
+    files = [one for partition in mine for one in partition.segments]
+    if not mine:
         return False, NOT_DUMPED, None
     if audit.request.depth != "records":
         return False, f"--depth {audit.request.depth} does not read {OFFSETS_TOPIC}", None

@@ -61,15 +61,13 @@ def with_highest_marks(dump: Dump) -> Dump:
     (`ReplicaManager.checkpointHighWatermarks`), so of brokers that were killed that of the longest
     copy may be the oldest. What lies below that of any copy was replicated to those in sync.
     """
-    highest: dict[int, int] = {}
+    highest: dict[int | None, int] = {}
     for one in dump.partitions:
         if one.replica_set is not None and one.high_watermark is not None:
             mark = highest.get(one.replica_set, one.high_watermark)
             highest[one.replica_set] = max(mark, one.high_watermark)
     raised = [
-        one
-        if one.replica_set not in highest
-        else replace(one, high_watermark=highest[one.replica_set])
+        replace(one, high_watermark=highest.get(one.replica_set, one.high_watermark))
         for one in dump.partitions
     ]
     return replace(dump, partitions=raised)

@@ -42,12 +42,12 @@ def furthest_offsets(info: DataFrame) -> DataFrame:
     return copies.agg(best.alias("copy")).select("copy.*")
 
 
-def newest_offsets(commits: DataFrame, copies: DataFrame) -> DataFrame:
+def newest_offsets(commits: DataFrame, copies: list[int]) -> DataFrame:
     """The newest committed offset a group and partition: KEY, committed_offset; no tombstones.
 
-    `commits`: `jobs.replay.offsets.in_effect`; `copies`: `furthest_offsets`.
+    `commits`: `jobs.replay.offsets.in_effect`; `copies`: partition_index of `furthest_offsets`.
     """
-    mine = inner(commits, small(copies.select("partition_index")), on="partition_index")
+    mine = commits.filter(F.col("partition_index").isin(copies))
     newest = F.max(F.struct("commit.effective_offset", "commit.committed_offset"))
     return (
         mine.groupBy(*KEY)
