@@ -5,7 +5,8 @@ from pyspark.sql import SparkSession
 
 from jobs.verify.checks.coordinator import txnlog_overdue_transaction
 from jobs.verify.checks.transaction import lso_stuck, open_transaction_overdue
-from jobs.verify.contexts.open_transaction import coordinator_columns, overdue, start_untold
+from jobs.verify.contexts.open_coordinator import coordinator_columns
+from jobs.verify.contexts.open_transaction import overdue, start_untold
 from jobs.verify.verdict import judge
 
 NOW, TIMEOUT = 1_000_000, 60_000

@@ -20,6 +20,7 @@ MAY_READ = {
     "jobs/verify/contexts/decided/data.py",  # of batches that the broker stamped
     "jobs/verify/contexts/decided/places.py",  # which of several decisions is named, no verdict
     "jobs/verify/contexts/offset_transaction.py",  # stamped by the group's coordinator
+    "jobs/verify/contexts/open_coordinator.py",  # of what a coordinator stamped
     "jobs/verify/contexts/open_transaction.py",
     "jobs/verify/contexts/producer.py",  # of batches that the broker stamped
     "jobs/verify/contexts/run.py",

@@ -5,8 +5,9 @@ from pyspark.sql import functions as F
 
 from jobs.model.coordinator_log import CoordinatorLog
 from jobs.spark.joins import inner, small
+from jobs.verify.contexts.open_coordinator import appended_by
 from jobs.verify.contexts.open_lookups import OF_TRANSACTION, epochs, moments
-from jobs.verify.contexts.open_transaction import all_aborted, appended_by
+from jobs.verify.contexts.open_transaction import all_aborted
 
 
 def aborted_data(

@@ -11,7 +11,7 @@ from jobs.spark.joins import inner, small
 from jobs.spark.kept import KeptFrames
 from jobs.verify.contexts.context import Context, with_paths
 from jobs.verify.contexts.coordinator_links import EndedTransactions, leader_epochs, with_links
-from jobs.verify.contexts.open_transaction import overdue_for
+from jobs.verify.contexts.open_coordinator import overdue_for
 from jobs.verify.contexts.transaction import Ages
 from jobs.verify.transitions import NAMES, from_older_state, is_plain, kept_columns
 from schemas.coordinator_states import COMPLETED, NO_STATE, ONGOING

@@ -19,8 +19,8 @@ from jobs.verify.conditions.missing import (
     marker_lost_behind,
 )
 from jobs.verify.contexts.context import Context, with_paths
+from jobs.verify.contexts.open_coordinator import coordinator_columns
 from jobs.verify.contexts.open_lookups import CoordinatorListing, log_completeness
-from jobs.verify.contexts.open_transaction import coordinator_columns
 from jobs.verify.contexts.transaction import Ages, longest_open
 from schemas.topics import OFFSETS_TOPIC
 from udfs.rules.attribution import may_end, surely_before

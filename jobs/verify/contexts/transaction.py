@@ -19,12 +19,19 @@ from jobs.verify.conditions.missing import (
     own_missing_between,
 )
 from jobs.verify.contexts.context import Context, with_paths
+from jobs.verify.contexts.late_write import late_write_columns
 from jobs.verify.contexts.marker_decisions import (
     TOLD,
     contradicts,
     known_histories,
     marker_decision_columns,
     shared_epochs,
+)
+from jobs.verify.contexts.open_coordinator import (
+    appended_by,
+    coordinator_columns,
+    log_columns,
+    logs_later,
 )
 from jobs.verify.contexts.open_lookups import (
     OF_TRANSACTION,
@@ -39,12 +46,7 @@ from jobs.verify.contexts.open_lookups import (
 from jobs.verify.contexts.open_transaction import (
     age,
     all_aborted,
-    appended_by,
-    coordinator_columns,
     hangs,
-    late_write_columns,
-    log_columns,
-    logs_later,
     overdue,
     start_untold,
     unmarked_decision,

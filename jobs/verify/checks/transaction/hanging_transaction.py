@@ -32,13 +32,8 @@ from jobs.verify.conditions.began_anew import begun_and_gone
 from jobs.verify.conditions.copies import judged_on_a_longer_copy
 from jobs.verify.conditions.missing import ended_before_snapshot, marker_gone_with_the_head
 from jobs.verify.conditions.settled import unstable_tail
-from jobs.verify.contexts.open_transaction import (
-    came_after,
-    decided,
-    end_may_be_lost,
-    is_decided,
-    is_unended,
-)
+from jobs.verify.contexts.late_write import came_after
+from jobs.verify.contexts.open_transaction import decided, end_may_be_lost, is_decided, is_unended
 from jobs.verify.remedies import end_open_data
 from jobs.verify.verdict import (
     DUMP_BEFORE_EVENT,

@@ -28,7 +28,8 @@ from pyspark.sql import functions as F
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
 from jobs.verify.conditions.copies import judged_on_a_longer_copy
 from jobs.verify.conditions.settled import unstable_tail
-from jobs.verify.contexts.open_transaction import came_after, decided
+from jobs.verify.contexts.late_write import came_after
+from jobs.verify.contexts.open_transaction import decided
 from jobs.verify.remedies import end_open_data
 from jobs.verify.verdict import (
     CLOCK_SKEW,
