@@ -36,7 +36,8 @@ from udfs.wire.batches.batch_headers import header_faults
 from udfs.wire.errors import WireError
 from udfs.wire.side_files import txn_index
 from udfs.wire.text import text_dump
-from udfs.wire.text.text_batches import LONG, SHORT, Gathered, Gatherer
+from udfs.wire.text.text_batch import LONG, SHORT
+from udfs.wire.text.text_batches import Gathered, Gatherer
 from udfs.wire.text.text_side_files import read_states
 
 # So many batches are held at a time; each such stretch is a split of its own.
