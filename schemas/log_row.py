@@ -221,6 +221,11 @@ COORDINATOR_TYPE = table(
     long("ids", "distinct transactional ids in it"),
     long("misplaced_ids", "those that hash to another one of the `coordinator_partitions` (SPLIT)"),
     long(
+        "hash_divisor",
+        "greatest divisor of hash minus partition of all others: numbers of partitions with which"
+        " they lie here divide it; 0: all do",
+    ),
+    long(
         "unreadable_at",
         "offset of the last record that cannot be decoded, of its batch where"
         " that cannot; null for none",

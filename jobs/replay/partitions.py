@@ -47,7 +47,8 @@ def partition_info(
     earlier_end (log end of the copy of a `__transaction_state` partition that was taken before all
     data, null for none); newest_snapshot, open_in_snapshot (see `known_states`; null where no
     snapshot says); batches, records; of a partition of `__transaction_state`, else null: ids,
-    misplaced_ids (transactional ids in it, and those that belong elsewhere), unreadable_at,
+    misplaced_ids (transactional ids in it, and those that belong elsewhere), hash_divisors (of its
+    splits, see `schemas.log_row.COORDINATOR_TYPE`), unreadable_at,
     nameless_at (offsets of the last record that cannot be decoded, and of the last of these that
     does not tell its id; null for none).
     """
@@ -79,6 +80,7 @@ def partition_info(
         F.coalesce("records", F.lit(0)).alias("records"),
         "ids",
         "misplaced_ids",
+        "hash_divisors",
         "unreadable_at",
         "nameless_at",
     )
@@ -117,6 +119,7 @@ def _seen(splits: DataFrame) -> DataFrame:
         F.sum("records").alias("records"),
         F.max("coordinator.ids").alias("ids"),
         F.sum("coordinator.misplaced_ids").alias("misplaced_ids"),
+        F.collect_set("coordinator.hash_divisor").alias("hash_divisors"),
         F.max("coordinator.unreadable_at").alias("unreadable_at"),
         F.max("coordinator.nameless_at").alias("nameless_at"),
         F.min(head).alias("head"),

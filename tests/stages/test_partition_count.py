@@ -1,10 +1,12 @@
 """How many partitions `__transaction_state` has, from where its ids lie."""
 
+import math
+
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from jobs.verify.contexts.partition_count import known_count, partition_count
+from jobs.verify.contexts.partition_count import known_count, no_multiple_fits, partition_count
 from tests.wire_writer.txn_log import partition_for
 from udfs.wire.coordinator.txn_log import placing_hash
 
@@ -81,3 +83,39 @@ def test_what_the_cluster_tells_of_it_counts(spark: SparkSession) -> None:
             assert not told.partition_count_proven
         else:
             assert tuple(told) == expected
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("ids", "number", "sole"),
+    [
+        (placed(IDS, 5), 5, True),
+        (placed(IDS[:6], 5), 5, True),
+        (only(placed(IDS, 4), 0, 1), 2, False),
+        (only(placed(IDS, 100), *range(50)), 50, False),
+        (only(placed(IDS, 50), 0), 1, False),
+        (placed(IDS, 1), 1, True),
+        ([(7, 7), (9, 9)], 50, False),
+        ([], 5, False),
+    ],
+    ids=[
+        "all partitions",
+        "all partitions, few ids",
+        "two of four",
+        "fifty of a hundred",
+        "one of fifty",
+        "a single one",
+        "hashes that any number puts there",
+        "no ids",
+    ],
+)
+def test_ids_tell_a_number_from_its_multiples(
+    spark: SparkSession, ids: Ids, number: int, sole: bool
+) -> None:
+    # Two splits.
+    divisors = [
+        math.gcd(*[hashed - partition for partition, hashed in some])
+        for some in (ids[::2], ids[1::2])
+    ]
+    told = spark.range(1).select(no_multiple_fits(number, F.lit(divisors)).alias("sole"))
+    assert [row.sole for row in told.collect()] == [sole]

@@ -10,6 +10,7 @@ from udfs.rules.absence import (
     RANGES_OF_SPLIT,
     Range,
     first_pass_possible,
+    ids_fit,
     is_emptied_marker,
     is_gap,
     lacks_records,
@@ -183,38 +184,38 @@ def test_no_cleaner_passes_open_data(
 
 
 @pytest.mark.parametrize(
-    ("number", "told", "listed", "ids", "misfits", "proven"),
+    ("number", "told", "listed", "fits", "sole", "proven"),
     [
-        (1, True, False, 0, 0, True),
-        (1, False, True, 500, 0, False),
-        (2, False, False, 500, 0, False),
-        (2, False, True, 500, 0, True),
-        (5, False, True, 0, 0, True),
-        (5, False, True, 20, 3, False),
-        (5, False, True, 500, 3, True),
-        (5, False, True, 10, 1, False),
-        (5, False, True, 11, 1, True),
-        (25, False, False, 500, 0, False),
-        (50, False, False, 500, 0, True),
-        (50, False, False, 3, 0, False),
+        (1, True, False, False, False, True),
+        (1, False, True, True, False, False),
+        (1, False, False, True, True, True),
+        (2, False, True, True, False, False),
+        (2, False, False, True, True, True),
+        (2, False, True, False, True, False),
+        (50, False, True, True, False, True),
+        (50, False, False, True, False, False),
+        (50, False, True, False, True, False),
     ],
     ids=[
         "the cluster tells",
         "one partition, of which its ids tell nothing",
-        "ids alone tell no number from its multiples",
-        "a broker lists these and no others",
-        "a broker lists them, and there is no id",
+        "one partition, and with no other number do its ids lie there",
+        "a broker lists these and no others, as may be of four",
+        "with no multiple do the ids lie there",
         "ids lie elsewhere",
-        "few ids lie elsewhere, and are the fault",
-        "nine ids against one that lies elsewhere",
-        "ten ids against one that lies elsewhere",
-        "half of the default",
-        "the default",
-        "the default, by few ids",
+        "the default, which a broker lists",
+        "the default, by folders alone",
+        "the default, and ids lie elsewhere",
     ],
 )
 def test_when_all_partitions_are_there(
-    number: int, told: bool, listed: bool, ids: int, misfits: int, proven: bool
+    number: int, told: bool, listed: bool, fits: bool, sole: bool, proven: bool
 ) -> None:
-    given = (np.array([one]) for one in (number, told, listed, ids, misfits))
+    given = (np.array([one]) for one in (number, told, listed, fits, sole))
     assert partitions_proven(*given).tolist() == [proven]
+
+
+def test_few_ids_that_lie_elsewhere_are_the_fault_and_not_the_number() -> None:
+    assert ids_fit(np.array([0, 17, 9, 10]), np.array([0, 3, 1, 1])).tolist() == [
+        True, False, False, True,
+    ]  # fmt: skip

@@ -58,7 +58,7 @@ RULES: tuple[tuple[Callable[..., Any], str], ...] = (
     (absence.first_pass_possible, "ffff"),
     (absence.passed_by_cleaner, "nnnn"),
     (absence.ids_fit, "nn"),
-    (absence.partitions_proven, "nffnn"),
+    (absence.partitions_proven, "nffff"),
     (attribution.took_effect, "nn"),
     (attribution.carried_out_unseen, "nnnff"),
     (attribution.is_copied_later, "nnf"),

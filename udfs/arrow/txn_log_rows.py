@@ -233,14 +233,22 @@ class _Split:
 
 
 def _placed_ids(usual: UsualColumns, others: list[Unusual], place: Place) -> dict[str, int]:
-    """How many transactional ids lie in the split, and how many belong into another partition."""
+    """How many transactional ids lie in the split, and how many belong into another partition.
+
+    Of the others also what divides their hashes minus the partition.
+    """
     partition, partitions = place
     if partitions is None:
-        return {"ids": 0, "misplaced_ids": 0}
+        return {"ids": 0, "misplaced_ids": 0, "hash_divisor": 0}
     hashes = np.unique(np.concatenate([usual.hashes(), *_field(others, "id_hash", -1)]))
     hashes = hashes[hashes >= 0]
-    misplaced = int((hashes % partitions != partition).sum())
-    return {"ids": int(hashes.size), "misplaced_ids": misplaced}
+    fits = hashes % partitions == partition
+    divisor = np.gcd.reduce(hashes[fits] - partition, initial=0)
+    return {
+        "ids": int(hashes.size),
+        "misplaced_ids": int((~fits).sum()),
+        "hash_divisor": abs(int(divisor)),
+    }
 
 
 def _unreadable(others: list[Unusual]) -> dict[str, int | None]:

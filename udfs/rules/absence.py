@@ -213,15 +213,15 @@ def ids_fit(fitting: Values, misfits: Values) -> Values:
 
 
 def partitions_proven(
-    number: Values, known: Values, listed: Values, ids: Values, misfits: Values
+    number: Values, known: Values, listed: Values, fits: Values, sole: Values
 ) -> Values:
     """Whether partitions 0 to `number` - 1 of `__transaction_state` are all that there are.
 
-    `known`: `__cluster_metadata` says so. `listed`: checkpoints of brokers list these and no
-    others. `ids`: transactional ids in them, of which `misfits` lie elsewhere than their hash
-    modulo `number` says (`TransactionStateManager.partitionFor`). Ids alone tell no number from
-    its multiples, and nothing where it is 1; so without such a list only the default is believed.
+    `known`: `__cluster_metadata` says so. `fits`: ids lie where their hash modulo `number` says
+    (`TransactionStateManager.partitionFor`, `ids_fit`). `sole`: with no multiple of it they would
+    lie there. Of the partitions 0 to k - 1 of a multiple of k all ids fit k, too, and brokers may
+    be assigned just these (`AdminUtils.assignReplicasToBrokers`): that checkpoints list these and
+    no others (`listed`) is believed of the default only.
     """
-    fits = ids_fit(ids - misfits, misfits)
-    usual = (number == DEFAULT_COORDINATOR_PARTITIONS) & (ids >= IDS_THAT_PROVE)
-    return known | (fits & (number > 1) & (listed | usual))
+    usual = (number == DEFAULT_COORDINATOR_PARTITIONS) & listed
+    return known | (fits & (sole | usual))

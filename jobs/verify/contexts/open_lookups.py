@@ -15,8 +15,9 @@ from jobs.model.set_back_clocks import came_twice
 from jobs.spark.joins import inner, small
 from jobs.verify.contexts.append_bound import broker_moments
 from jobs.verify.contexts.decided.window import nearest_markers
+from jobs.verify.contexts.partition_count import no_multiple_fits
 from schemas.topics import TXN_LOG_TOPIC
-from udfs.rules.absence import partitions_proven
+from udfs.rules.absence import ids_fit, partitions_proven
 from udfs.rules.clock import BEYOND_CLOCKS_MS
 from udfs.rules.extent import is_replicated
 from udfs.rules.logic import surely
@@ -270,9 +271,13 @@ def _log_complete(listing: CoordinatorListing) -> Column:
         return F.lit(listing.number == listing.total)
     ids = F.coalesce(F.sum("ids"), F.lit(0))
     misfits = F.coalesce(F.sum("misplaced_ids"), F.lit(0))
-    proven_by_metadata, listed = F.lit(False), F.lit(listing.listed)
+    divisors = F.flatten(F.collect_list("hash_divisors"))
     proven: Column = partitions_proven(
-        F.lit(listing.number), proven_by_metadata, listed, ids, misfits
+        F.lit(listing.number),
+        F.lit(False),
+        F.lit(listing.listed),
+        ids_fit(ids - misfits, misfits),
+        no_multiple_fits(listing.number, divisors),
     )
     return proven
 
@@ -317,7 +322,8 @@ def _by_partition(partition_info: DataFrame, *more: Column) -> DataFrame:
     """One row a partition of the coordinator's log: what `_log_complete` asks, and `more`."""
     of_log = partition_info.filter(F.col("topic") == TXN_LOG_TOPIC)
     ids = [F.max(name).alias(name) for name in ("ids", "misplaced_ids")]
-    return of_log.groupBy("partition").agg(*ids, *more)
+    divisors = F.flatten(F.collect_list("hash_divisors")).alias("hash_divisors")
+    return of_log.groupBy("partition").agg(*ids, divisors, *more)
 
 
 def log_ages(

@@ -61,3 +61,16 @@ def _fitting(count: Column) -> Column:
     """How many of the ids lie where they should with `count` partitions; more comes first."""
     fits = F.filter("ids", lambda one: one["id_hash"] % count == one["partition"])
     return F.struct(F.size(fits).alias("fitting"), count.alias("partition_count"))
+
+
+def no_multiple_fits(number: int, divisors: Column) -> Column:
+    """Whether the ids of a topic lie where they do with no multiple of a number of partitions.
+
+    `divisors`: what divides hash minus partition of the ids of each split, 0 for any number.
+    """
+    another = F.sequence(F.lit(2 * number), F.lit(max(HIGHEST_COUNT, 2 * number)), F.lit(number))
+
+    def fits(multiple: Column) -> Column:
+        return F.forall(divisors, lambda divisor: divisor % multiple == 0)
+
+    return ~F.exists(another, fits)
