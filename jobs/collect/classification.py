@@ -55,8 +55,8 @@ def partition_folder(name: str, directory: LogDirectory) -> Folder:
         return Folder(Role.NOT_AUDITED, directory, note=NO_PARTITION)
     topic, partition, retired = named
     if retired is not None:
-        note = f"folder marked -{retired}"
-        return Folder(Role.NOT_AUDITED, directory, topic, partition, note)
+        # It is not the partition: that lies elsewhere, or nowhere (`LogManager`).
+        return Folder(Role.NOT_AUDITED, directory, note=f"folder marked -{retired}")
     if topic == METADATA_TOPIC:
         return Folder(Role.METADATA_LOG, directory, topic, partition)
     return Folder(Role.PARTITION, directory, topic, partition, copied=directory.copies.get(name))

@@ -161,10 +161,20 @@ def test_one_clock_wrote_all_if_no_other_broker_ever_was(
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("listed_in", ["checkpoint", "metadata", ""], ids=str)
+@pytest.mark.parametrize(
+    ("listed_in", "retired"),
+    [
+        ("checkpoint", ""),
+        ("metadata", ""),
+        ("checkpoint", "delete"),
+        ("metadata", "future"),
+        ("", ""),
+    ],
+)
 def test_a_copy_that_is_listed_and_not_there_may_be_the_leaders(
-    spark: SparkSession, tmp_path: Path, listed_in: str
+    spark: SparkSession, tmp_path: Path, listed_in: str, retired: str
 ) -> None:
+    """It may lie in a log directory that was not copied, also where another one has it retired."""
     finds = LAGS if listed_in else LOST
     case = Case("lags", 0, FOLLOWER | {"name": "a follower that lags", "finds": [finds]})
     told = Metadata((1, 4), 480, topic="lags.0" if listed_in == "metadata" else "")
@@ -172,6 +182,10 @@ def test_a_copy_that_is_listed_and_not_there_may_be_the_leaders(
     if listed_in == "checkpoint":
         both = f"0\n2\nother 0 2\n{case.topic} 0 3\n"
         (tmp_path / "second" / "replication-offset-checkpoint").write_text(both)
+    if retired:
+        beside = tmp_path / "second" / f"{case.topic}-0.{'a' * 32}-{retired}"
+        beside.mkdir()
+        shutil.copy(tmp_path / "clean" / f"{case.topic}-0" / f"{0:020}.log", beside)
     assert differs(spark, tmp_path, case) == ""
 
 
