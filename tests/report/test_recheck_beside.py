@@ -17,10 +17,11 @@ from report.test_recheck import SHOWN
 
 from jobs.report.recheck.broker_answers import ANSWERS
 from jobs.report.recheck.claims import CLAIMS
+from jobs.report.recheck.dump import folders_of
 from jobs.report.recheck.evidence import LAST_OF_TRANSACTION, PREPARE_RECORD
 from jobs.report.recheck.findings import recheck
 from jobs.report.recheck.indexes import TXNINDEX
-from jobs.report.recheck.results import CONFIRMED, HOLDS, REFUTED
+from jobs.report.recheck.results import CONFIRMED, HOLDS, REFUTED, UNDECIDED
 from jobs.report.recheck.snapshot_files import SNAPSHOT_HEAD
 from tests.wire_writer import batches as writer
 from tests.wire_writer import producer_snapshot as snapshot_writer
@@ -940,3 +941,37 @@ def test_results_are_counted_once_a_finding_and_refuted_ones_are_told(tmp_path: 
     assert counts == {REFUTED: 1, CONFIRMED: 2}
     assert [one.split(": ")[:2] for one in results.refuted] == [["refuted", "here"]]
     assert results.table().splitlines()[-1] == "| all | 2 | 0 | 1 | 0 |"
+
+
+def test_copies_behind_links_are_of_the_dump(tmp_path: Path) -> None:
+    """As an audit follows them; a loop of them ends."""
+    lacks_it = {f"b/{STATES}/{LOG}": State("Empty", name="y").batch(0)}
+    made = Dumped(states=(State("Empty"),), files=lacks_it)
+    root, elsewhere = tmp_path / "dump", tmp_path / "elsewhere"
+    one = shown("txnlog_replica_divergence", made, made, ("", STATES, 0))
+    finding = one.finding(made.write(root))
+    (root / "b").rename(elsewhere)
+    assert recheck(finding, [root]) == (HOLDS, f"no other copy of {STATES} is in the dump")
+    folders_of.cache_clear()
+    (root / "b").symlink_to(elsewhere)
+    (elsewhere / "loop").symlink_to(root)
+    assert recheck(finding, [root])[0] == CONFIRMED
+
+
+def test_a_file_that_cannot_be_read_is_undecided(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    finding = HANGING.finding(HANGING.dump.write(tmp_path))
+    opened = Path.open
+    for number, name in enumerate((LOG, "anything else")):
+
+        def refuse(path: Path, *how: Any, unreadable: str = name) -> Any:
+            if path.name == unreadable:
+                raise PermissionError(13, "Permission denied", str(path))
+            return opened(path, *how)
+
+        monkeypatch.setattr(Path, "open", refuse)
+        told = recheck(finding, [tmp_path])
+        assert told[0] == (UNDECIDED, CONFIRMED)[number]
+        assert number or told[1].endswith("t-0/" + LOG + " cannot be read: Permission denied")
+        monkeypatch.undo()

@@ -20,9 +20,23 @@ from jobs.report.recheck.results import HoldsError, LostRecordsError, MissingErr
 
 @cache
 def folders_of(root: Path) -> dict[str, list[Path]]:
-    """The folders below one, itself among them, by name."""
+    """The folders below one, itself among them, by name; links are followed, each folder once.
+
+    Raises OSError where one cannot be listed.
+    """
+
+    def refuse(error: OSError) -> None:
+        raise error
+
     found: dict[str, list[Path]] = {}
-    for folder, _, _ in os.walk(root):
+    seen: set[str] = set()
+    for folder, below, _ in os.walk(root, onerror=refuse, followlinks=True):
+        real = os.path.realpath(folder)
+        if real in seen:
+            below.clear()
+            continue
+        seen.add(real)
+        below.sort()
         found.setdefault(Path(folder).name, []).append(Path(folder))
     return found
 

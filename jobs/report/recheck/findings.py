@@ -2,6 +2,7 @@
 
 import struct
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,8 @@ def recheck_place(finding: dict[str, Any], dump: Dump) -> tuple[str, str]:
         says = claim(Case(finding, proofs, dump)) if claim else None
     except RefutedError as error:
         return REFUTED, str(error)
+    except OSError as error:
+        return UNDECIDED, f"{error.filename} cannot be read: {error.strerror}"
     except UndecidedError as error:
         return UNDECIDED, str(error)
     except MissingError as error:
@@ -81,7 +84,8 @@ def moved_to(one: dict[str, Any], place: dict[str, Any], dump: Dump) -> dict[str
     path = next((each for each in dump.places(file) if each.is_file()), None)
     length = SNAPSHOT_ENTRY.size if file.endswith(".snapshot") else 0
     if path is not None and position is not None and not length:
-        with path.open("rb") as opened:
+        # What cannot be read here cannot be read as evidence either.
+        with suppress(OSError), path.open("rb") as opened:
             opened.seek(position)
             length = framed(opened.read(HEADER.size))
     found = {"file": file, "byte_position": position, "byte_length": length}

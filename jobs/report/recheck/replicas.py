@@ -58,5 +58,7 @@ def lacks_last_record(case: Case) -> bool | None:
         for one in case.dump.folders(proof.path.parent.name)
         if one.resolve() != proof.path.parent.resolve()
     ]
+    if not others:
+        raise HoldsError(f"no other copy of {proof.path.parent.name} is in the dump")
     lacking = [not any(e.offset >= proof.batch.last for e in mine(case, [o])) for o in others]
     return any(lacking)
