@@ -111,7 +111,9 @@ def _with_history(
     if previous is None:
         return known
     before = delta_tables.rows_of(spark, out, "violation", previous.audit_id)
-    changed = history.since(previous.audit_id, audit.verified.findings, before)
+    read = rows["dump_file"].filter(F.col("status") == "audited").select(*history.COPY)
+    copies = states.select(*history.COPY).unionByName(read)
+    changed = history.since(previous.audit_id, audit.verified.findings, before, copies)
     changed = replace(changed, differs=_differing(audit, previous))
     lines = verdict.incidents
     if lines:

@@ -42,9 +42,23 @@ class Evidence:
 
 
 @dataclass(frozen=True)
+class FindingPlace:
+    """One of several places of a finding, as in the table `violation`; offsets inclusive."""
+
+    topic: str | None
+    partition: int | None
+    broker: int | None
+    offset_first: int | None
+    offset_last: int | None
+    file: str | None
+    byte_position: int | None
+
+
+@dataclass(frozen=True)
 class Finding:
     """An example of a finding: the columns of the table `violation`.
 
+    `places`: the first of its places if it has several, else none; `place_count`: of all.
     `new`: whether the audit before this one did not have it, or not as a violation, which it is now
     (`proven_anew`); None where there was none before.
     `incident`: number of the incident that explains it; None for none.
@@ -73,6 +87,8 @@ class Finding:
     new: bool | None = None
     incident: int | None = None
     proven_anew: bool | None = None
+    places: tuple[FindingPlace, ...] = ()
+    place_count: int = 1
 
     @property
     def partition_name(self) -> str:

@@ -20,6 +20,7 @@ from jobs.report.facts import (
     Evidence,
     Facts,
     Finding,
+    FindingPlace,
     Incident,
     PartitionState,
     PastAudit,
@@ -38,6 +39,8 @@ MAX_CAUSES = 20
 MAX_LAGGING = 20
 MAX_COVERAGE_ROWS = 80
 MAX_DAMAGES = 20
+# Of a finding; those of a transaction over more partitions are in the table.
+MAX_PLACES = 100
 LONGEST_TEXT = 1_000
 # Queries are small; planning one overlaps with computing another.
 QUERIES_AT_ONCE = 4
@@ -71,7 +74,14 @@ def examples(findings: DataFrame, per_code: int) -> tuple[Finding, ...]:
     ranked = findings.withColumn("rank", F.row_number().over(order))
     chosen = ranked.filter(F.col("rank") <= per_code).orderBy("code", "verdict", "rank")
     names = [name for name in Finding.__dataclass_fields__ if name in findings.columns]
-    clipped = chosen.select(*[_clipped(name) if name in CLIPPED else name for name in names])
+    shown = {name: _clipped(name) for name in CLIPPED}
+    if "places" in names:
+        shown["places"] = F.slice("places", 1, MAX_PLACES).alias("places")
+        names.append("place_count")
+        shown["place_count"] = (
+            F.when(F.col("places").isNotNull(), F.size("places")).otherwise(1).alias("place_count")
+        )
+    clipped = chosen.select(*[shown.get(name, F.col(name)) for name in names])
     return tuple(_finding(row) for row in clipped.collect())
 
 
@@ -84,7 +94,8 @@ def _clipped(name: str) -> Column:
 def _finding(row: Row) -> Finding:
     values: dict[str, Any] = row.asDict()
     proofs = tuple(Evidence(**proof.asDict()) for proof in values["evidence"] or [])
-    return Finding(**(values | {"evidence": proofs}))
+    places = tuple(FindingPlace(**place.asDict()) for place in values.get("places") or [])
+    return Finding(**(values | {"evidence": proofs, "places": places}))
 
 
 def gather(source: Source) -> Facts:

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from functools import reduce
-from operator import and_
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -10,9 +9,10 @@ from pyspark.sql import functions as F
 from jobs.report.facts import PastAudit
 from jobs.report.verdict import OpenTransactions, Since
 from schemas.verdicts import VIOLATION
+from schemas.violation import FINDING_KEY
 
-# Two findings are the same finding where these agree, whatever their verdicts.
-IDENTITY = ("code", "topic", "partition", "offset_first", "producer_id")
+# What tells a copy of a partition from others.
+COPY = ("topic", "partition", "broker")
 # A page shows a season of nightly audits.
 LONGEST_HISTORY = 90
 
@@ -39,15 +39,17 @@ def newest(audits: DataFrame) -> Newest | None:
 def marked(findings: DataFrame, before: DataFrame | None) -> DataFrame:
     """The findings with `new` and `proven_anew`; both null without a `before`.
 
-    new: `before` lacks the finding, or it is a violation and was none there: proven_anew.
+    new: `before` lacks the finding, or it is a violation and was none there: proven_anew. It is
+    there if one place of it is: retention may take the others.
     """
     if before is None:
         none = F.lit(None).cast("boolean")
         return findings.withColumns({"new": none, "proven_anew": none})
-    keys = [F.col(name).alias(f"before_{name}") for name in IDENTITY]
-    proven = (F.col("verdict") == VIOLATION).alias("proven")
-    known = before.select(*keys, proven).groupBy(*[f"before_{name}" for name in IDENTITY])
-    joined = findings.join(known.agg(F.max("proven").alias("proven")), _same(), "left")
+    proven = F.max(F.col("verdict") == VIOLATION).alias("proven")
+    known = _places(before).groupBy("identity").agg(proven)
+    found = _places(findings).join(known, on="identity", how="left")
+    told = found.groupBy("key").agg(F.max("proven").alias("proven"))
+    joined = findings.join(told, F.struct(*FINDING_KEY) == F.col("key"), "left")
     anew = F.coalesce((F.col("verdict") == VIOLATION) & ~F.col("proven"), F.lit(False))
     return joined.select(
         *findings.columns,
@@ -56,26 +58,58 @@ def marked(findings: DataFrame, before: DataFrame | None) -> DataFrame:
     )
 
 
-def _same() -> Column:
-    return reduce(and_, [F.col(name).eqNullSafe(F.col(f"before_{name}")) for name in IDENTITY])
+def _places(findings: DataFrame) -> DataFrame:
+    """One row a place of a finding: key (FINDING_KEY), verdict, copy (COPY), identity.
+
+    Two findings are the same where one of their identities is: check, producer id, topic,
+    partition and first offset. Structs with nulls are equal where the nulls are.
+    """
+    fields = ("topic", "partition", "offset_first", "broker")
+    places = F.array(F.struct(*fields))
+    if "places" in findings.columns:
+        several = F.transform("places", lambda one: F.struct(*[one[name] for name in fields]))
+        places = F.coalesce(several, places)
+    key = F.struct(*FINDING_KEY).alias("key")
+    each = findings.select(key, "verdict", "code", "producer_id", F.explode(places).alias("place"))
+    of_place = [f"place.{name}" for name in fields[:-1]]
+    return each.select(
+        "key",
+        "verdict",
+        F.struct(*[f"place.{name}" for name in COPY]).alias("copy"),
+        F.struct("code", "producer_id", *of_place).alias("identity"),
+    )
 
 
-def since(previous_audit_id: str, findings: DataFrame, before: DataFrame) -> Since:
-    """What changed between two audits; both are rows of the table `violation`."""
-    mine = findings.select(*[F.col(name).alias(f"before_{name}") for name in IDENTITY])
-    gone = before.join(mine, _same(), "left_anti")
+def since(previous_audit_id: str, findings: DataFrame, before: DataFrame, read: DataFrame) -> Since:
+    """What changed between two audits; both are rows of the table `violation`.
+
+    `read`: columns COPY, the copies of partitions that this audit could read. What the audit before
+    found only in others is not gone.
+    """
+    there = _places(findings).select("identity")
+    of_before = _places(before)
+    kept = of_before.join(there, on="identity", how="left_semi").select("key")
+    here = F.struct(*COPY).alias("copy")
+    looked_at = of_before.join(read.select(here), on="copy", how="left_semi").select("key")
+    lost = before.withColumn("key", F.struct(*FINDING_KEY)).join(kept, on="key", how="left_anti")
+    placeless = F.col("topic").isNull()
+    gone = lost.filter(~placeless).join(looked_at, on="key", how="left_semi")
     fresh = marked(findings, before).filter(F.col("new"))
-    rows = (
-        fresh.select("verdict", F.lit("new").alias("side"))
-        .unionByName(gone.select("verdict", F.lit("gone").alias("side")))
+    sides = {
+        "new": fresh,
+        "gone": gone.unionByName(lost.filter(placeless)),
+        "unseen": lost.filter(~placeless).join(looked_at, on="key", how="left_anti"),
+    }
+    rows = [frame.select("verdict", F.lit(side).alias("side")) for side, frame in sides.items()]
+    told = (
+        reduce(DataFrame.unionByName, rows)
         .groupBy("side", "verdict")
         .agg(F.count("*").alias("number"))
-        .collect()
     )
-    numbers: dict[str, dict[str, int]] = {"new": {}, "gone": {}}
-    for row in sorted(rows):
+    numbers: dict[str, dict[str, int]] = {side: {} for side in sides}
+    for row in sorted(told.collect()):
         numbers[row.side][row.verdict] = row.number
-    return Since(previous_audit_id, numbers["new"], numbers["gone"])
+    return Since(previous_audit_id, **numbers)
 
 
 def new_incidents(explained: DataFrame, before: DataFrame) -> dict[int, bool]:

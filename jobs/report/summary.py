@@ -143,10 +143,11 @@ def since_line(verdict: Verdict) -> str:
         listed = [f"{numbers[kind]:,} {kind}" for kind in VERDICTS if numbers.get(kind)]
         return ", ".join(listed) or "none"
 
+    unseen = f"; not looked at again: {listed(since.unseen)}" if since.unseen else ""
     return (
         f"Since audit {since.previous_audit_id}{_differing(since)}: "
         f"new findings: {listed(since.new)}; "
-        f"no longer there: {listed(since.gone)}."
+        f"no longer there: {listed(since.gone)}{unseen}."
     )
 
 

@@ -17,9 +17,10 @@ EXIT_CODES = {CLEAN: 0, VIOLATIONS: 1, NOT_ACCEPTED: 1, INCOMPLETE: 3}
 class Since:
     """What changed since the audit that was finished before this one in the same folder.
 
-    Findings are the same where code, topic, partition, first offset and producer id are. `new` and
-    `gone`: verdict -> findings that only this audit has, that only the one before it had. What was
-    no violation there and is one now is new, too.
+    Findings are the same where code, topic, partition, first offset and producer id are, at one of
+    their places. `new` and `gone`: verdict -> findings that only this audit has, that only the one
+    before it had. What was no violation there and is one now is new, too. `unseen`: those of the
+    one before it in copies of partitions that this audit does not have, or could not read.
     `differs`: in what the two audits differ besides: files, moment, code, configuration.
     """
 
@@ -27,6 +28,7 @@ class Since:
     new: dict[str, int]
     gone: dict[str, int]
     differs: tuple[str, ...] = ("files",)
+    unseen: dict[str, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, stored: dict[str, Any]) -> "Since":

@@ -1,9 +1,12 @@
 """From tables to facts: numbers stay exact, and what comes to the driver stays bounded."""
 
+from typing import Any
+
 import made_facts
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import IntegerType, StructField, StructType
 
 from jobs.report import history
 from jobs.report.gather import (
@@ -19,6 +22,7 @@ from jobs.report.page import render
 from jobs.report.timelines import MAX_TIMELINES, MAX_TRANSACTIONS
 from jobs.spark import delta_tables
 from schemas.tables import TABLES
+from schemas.violation import VIOLATION
 
 pytestmark = pytest.mark.spark
 FINDINGS = 100_000
@@ -92,56 +96,116 @@ def test_a_hundred_thousand_of_everything_is_told_within_bounds(spark: SparkSess
     assert "100,000" in render(facts)
 
 
+def a_finding(
+    code: str, topic: str | None, number: int | None, first: int | None, producer: int | None,
+    verdict: str, *others: tuple[str, int, int], broker: int = 1,
+) -> dict[str, Any]:  # fmt: skip
+    """A row of `violation`; `others`: topic, partition and first offset of its further places."""
+    place = {"topic": topic, "partition": number, "offset_first": first, "broker": broker}
+    names = ("topic", "partition", "offset_first")
+    further = [dict(zip(names, one, strict=True)) | {"broker": broker} for one in others]
+    places = [place, *further] if others else None
+    return place | {"code": code, "producer_id": producer, "verdict": verdict, "places": places}
+
+
+def findings(spark: SparkSession, *rows: dict[str, Any]) -> DataFrame:
+    fields = [*VIOLATION, StructField("incident", IntegerType())]
+    given = [{"audit_id": ""} | row for row in rows]
+    return spark.createDataFrame(
+        [[row.get(one.name) for one in fields] for row in given], StructType(fields)
+    )
+
+
+COPIES = "topic string, partition int, broker int"
+
+
 def test_new_and_gone_are_told_by_place_and_producer(spark: SparkSession) -> None:
-    names = [*history.IDENTITY, "verdict"]
-    kinds = "code string, topic string, partition int, offset_first long, producer_id long, "
-    kinds += "verdict string"
     stays = ("hanging_transaction", "h", 0, 59, 5, "violation")
     without = ("txnlog_undecodable", "x", 1, None, None, "suspect")
     proven, doubted = ("lso_stuck", "p", 0, 1, 2), ("lso_stuck", "d", 0, 1, 2)
-    before = spark.createDataFrame(
-        [stays, without, ("lso_stuck", "h", 0, 1, 2, "suspect"), (*proven, "inconclusive"),
-         (*doubted, "violation")], kinds
+    before = findings(
+        spark, a_finding(*stays), a_finding(*without),
+        a_finding("lso_stuck", "h", 0, 1, 2, "suspect"),
+        a_finding(*proven, "inconclusive"), a_finding(*doubted, "violation"),
     )  # fmt: skip
-    now = spark.createDataFrame(
-        [stays, without, ("lso_stuck", "h", 0, 1, 3, "suspect"),
-         ("lso_stuck", "h", 1, 1, 2, "violation"), (*proven, "violation"),
-         (*doubted, "suspect")], kinds
+    now = findings(
+        spark, a_finding(*stays), a_finding(*without),
+        a_finding("lso_stuck", "h", 0, 1, 3, "suspect"),
+        a_finding("lso_stuck", "h", 1, 1, 2, "violation"), a_finding(*proven, "violation"),
+        a_finding(*doubted, "suspect"),
     )  # fmt: skip
-    told = history.since("id", now, before)
+    copies = spark.createDataFrame([("h", 0, 1)], COPIES)
+    told = history.since("id", now, before, copies)
     assert (told.new, told.gone) == ({"suspect": 1, "violation": 2}, {"suspect": 1})
+    assert told.unseen == {}
+    shown = ("code", "topic", "partition", "offset_first", "producer_id", "verdict")
     marked = history.marked(now, before).collect()
-    fresh = {tuple(row)[: len(names)]: row.new for row in marked}
+    fresh = {tuple(row[name] for name in shown): row.new for row in marked}
     assert fresh[stays] is False and fresh[without] is False and fresh[*doubted, "suspect"] is False
     assert sum(fresh.values()) == 3
-    assert [tuple(row)[: len(proven)] for row in marked if row.proven_anew] == [proven]
+    anew = [tuple(row[name] for name in shown[:-1]) for row in marked if row.proven_anew]
+    assert anew == [proven]
     assert {row.new for row in history.marked(now, None).collect()} == {None}
-    assert now.columns == names
+
+
+def test_a_finding_of_several_places_stays_when_retention_takes_the_first(
+    spark: SparkSession,
+) -> None:
+    of = ("missing_marker_in_listed_partition", "m", 0)
+    before = findings(spark, a_finding(*of, 5, 7, "violation", ("m", 1, 8), ("m", 2, 9)))
+    now = findings(
+        spark, a_finding(of[0], "m", 1, 8, 7, "violation", ("m", 2, 9)),
+        a_finding(of[0], "m", 3, 8, 7, "violation"),
+    )  # fmt: skip
+    told = history.since("id", now, before, spark.createDataFrame([("m", 0, 1)], COPIES))
+    assert (told.new, told.gone, told.unseen) == ({"violation": 1}, {}, {})
+
+
+def test_what_was_not_looked_at_again_is_not_gone(spark: SparkSession) -> None:
+    code = "lso_stuck"
+    before = findings(
+        spark, a_finding(code, "h", 0, 1, 2, "violation"),
+        a_finding(code, "h", 1, 1, 2, "suspect"),
+        a_finding(code, "h", 0, 1, 3, "suspect", broker=2),
+        a_finding(code, "h", 1, 4, 4, "violation", ("h", 0, 8)),
+        a_finding("cluster_mismatch", None, None, None, None, "violation"),
+    )  # fmt: skip
+    told = history.since(
+        "id", before.limit(0), before, spark.createDataFrame([("h", 0, 1), ("h", 0, 1)], COPIES)
+    )
+    assert (told.new, told.gone) == ({}, {"violation": 3})
+    assert told.unseen == {"suspect": 2}
 
 
 def test_an_incident_is_new_if_the_audit_before_had_none_of_its_violations(
     spark: SparkSession,
 ) -> None:
-    kinds = "incident int, code string, topic string, partition int, offset_first long, "
-    kinds += "producer_id long, verdict string"
-    place = ("h", 0, 59, 5)
+    place = ("h", 0, 59)
     now = [
-        (1, "hanging_transaction", *place, "violation"),
-        (1, "lso_stuck", "h", 0, 59, 6, "violation"),
-        (2, "batch_crc_mismatch", *place, "violation"),
+        (1, "hanging_transaction", 5, "violation"),
+        (1, "lso_stuck", 6, "violation"),
+        (2, "batch_crc_mismatch", 5, "violation"),
         # What was only suspected before is proven for the first time.
-        (3, "replica_divergence", *place, "violation"),
-        (3, "leader_epoch_regression", *place, "suspect"),
-        (None, "offset_gap", *place, "suspect"),
+        (3, "replica_divergence", 5, "violation"),
+        (3, "leader_epoch_regression", 5, "suspect"),
+        (None, "offset_gap", 5, "suspect"),
     ]
     before = [
-        (None, "hanging_transaction", *place, "violation"),
-        (None, "replica_divergence", *place, "suspect"),
-        (None, "leader_epoch_regression", *place, "suspect"),
+        (None, "hanging_transaction", 5, "violation"),
+        (None, "replica_divergence", 5, "suspect"),
+        (None, "leader_epoch_regression", 5, "suspect"),
     ]
-    told = history.new_incidents(
-        spark.createDataFrame(now, kinds), spark.createDataFrame(before, kinds).drop("incident")
+    explained, earlier = (
+        findings(
+            spark,
+            *(
+                a_finding(code, *place, of, told) | {"incident": one}
+                for one, code, of, told in rows
+            ),
+        )
+        for rows in (now, before)
     )
+    told = history.new_incidents(explained, earlier)
     assert told == {1: False, 2: True, 3: True}
 
 

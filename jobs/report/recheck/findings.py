@@ -105,7 +105,7 @@ def recheck(
     ]
     weakest = next(r for r in (REFUTED, UNDECIDED, HOLDS, CONFIRMED) if r in [x for x, _ in told])
     number, why = next((n, why) for n, (result, why) in enumerate(told) if result == weakest)
-    all_places = len(finding.get("places") or ())
+    all_places = finding.get("place_count") or len(finding.get("places") or ())
     where = f" (place {number + 1} of {all_places})" if all_places > 1 else ""
     if weakest == CONFIRMED and all_places > 1:
         where = f" ({len(told)} of {all_places} places)"
