@@ -41,7 +41,7 @@ def collect(dumps: Sequence[DumpPath]) -> Dump:
     )
     dump = dump_of(listing)
     number_replicas(dump, [file.path for file in listing.files], messages.append)
-    dump.unreadable = messages
+    dump.unreadable = list(dict.fromkeys(messages))
     return dump
 
 
@@ -60,7 +60,7 @@ def _labels(dumps: Sequence[DumpPath]) -> Iterator[tuple[DumpPath, str]]:
 def _items(dump: DumpPath, label: str, tell: Tell) -> Iterator[Item]:
     """The listing of one dump: of a broker's files, or else of texts of kafka-dump-log."""
     try:
-        found = log_directories(dump)
+        found = log_directories(dump, lambda told: tell(label + told))
     except UsageError:
         texts, others = text_files(dump) if isinstance(dump, Path) else ([], [])
         if not isinstance(dump, Path) or not texts:

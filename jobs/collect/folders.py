@@ -1,6 +1,6 @@
 """What a folder of a dump is: a partition, a broker's log directory, or one with such in it."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from jobs.collect.manifest import BEFORE
@@ -18,6 +18,8 @@ EXPECTED = (
 # Log directories are searched so many folders deep.
 DEEPEST = 6
 PROPERTIES = "meta.properties"
+# In the root of a file system; only root may list it.
+LOST_AND_FOUND = "lost+found"
 DELETED_SEGMENT, SWAPPED_SEGMENT = ".log.deleted", ".log.swap"
 
 
@@ -93,16 +95,31 @@ def _was_partition_folder(folder: DumpPath) -> bool:
     )
 
 
+def _is_closed_partition(folder: DumpPath) -> bool:
+    """Whether a folder has the name of a partition, and cannot be listed."""
+    if name_folder(folder.name) is None:
+        return False
+    try:
+        next(iter(folder.iterdir()), None)
+    except OSError:
+        return True
+    return False
+
+
 def is_log_directory(folder: DumpPath) -> bool:
-    """Whether a folder is a broker's, whatever it is called itself: by what lies in it."""
+    """Whether a folder is a broker's, whatever it is called itself: by what lies in it.
+
+    Raises OSError where it cannot be listed.
+    """
     if (folder / PROPERTIES).is_file():
         return True
-    return any(
-        is_partition_folder(entry) or _was_partition_folder(entry) for entry in subfolders(folder)
-    )
+    kinds = (is_partition_folder, _was_partition_folder, _is_closed_partition)
+    return any(is_one(entry) for entry in subfolders(folder) for is_one in kinds)
 
 
-def _below(folder: DumpPath, label: str, depth: int, in_broker: bool) -> Iterator[FoundFolder]:
+def _below(
+    folder: DumpPath, label: str, depth: int, in_broker: bool, tell: Callable[[str], None]
+) -> Iterator[FoundFolder]:
     """The log directories below a folder, those of a broker that lie in another one included."""
     for entry in subfolders(folder):
         # The first copy of the coordinator's log, which take_dump.py puts there.
@@ -111,20 +128,24 @@ def _below(folder: DumpPath, label: str, depth: int, in_broker: bool) -> Iterato
         inner = f"{label}{entry.name}/"
         try:
             directory = is_log_directory(entry)
-        except OSError:
-            # It cannot be listed, which `collect` reports.
+            subfolders(entry)
+        except OSError as error:
+            # It may be a broker's.
+            if entry.name != LOST_AND_FOUND:
+                tell(f"{inner.rstrip('/')}: {error.strerror}")
             continue
         if directory:
             yield FoundFolder(entry, inner, False)
         if depth < DEEPEST and not is_partition_folder(entry):
-            yield from _below(entry, inner, depth + 1, directory)
+            yield from _below(entry, inner, depth + 1, directory, tell)
 
 
-def log_directories(dump: DumpPath) -> list[FoundFolder]:
+def log_directories(dump: DumpPath, tell: Callable[[str], None]) -> list[FoundFolder]:
     """All folders of a dump that are audited, outer ones first.
 
     A folder may be both: a partition with others in it, unless a `meta.properties` says what it is.
-    Raises UsageError when the folder is no dump.
+    `tell`: gets a message of each folder that cannot be listed. Raises UsageError when the folder
+    is no dump.
     """
     try:
         if not dump.is_dir():
@@ -143,7 +164,7 @@ def log_directories(dump: DumpPath) -> list[FoundFolder]:
                 found.append(FoundFolder(dump, f"{dump.name}/", False))
             return found
         found = [FoundFolder(dump, "", False)] if directory else []
-        found += _below(dump, "", 1, directory)
+        found += _below(dump, "", 1, directory, tell)
     except OSError as error:
         raise UsageError(f"--dump {error.filename}: {error.strerror}.") from error
     if not found:

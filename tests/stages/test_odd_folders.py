@@ -1,6 +1,7 @@
 """What is a broker, a partition, or neither: by what lies in a folder, whatever it is called."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -231,3 +232,35 @@ def test_half_a_character_is_none(tmp_path: Path) -> None:
     put(tmp_path / "meta.properties", b"node.id=1\ncluster.id=a\\ud83d\\ude00\\ud800\\u0000\n")
     put(tmp_path / "h-0" / SEGMENT, BATCH)
     assert collect([tmp_path]).partitions[0].cluster_id == "a\U0001f600\ufffd\0"
+
+
+@pytest.mark.parametrize(
+    ("closed", "told"),
+    [
+        (["b"], ["b: Permission denied"]),
+        (["rack/c"], ["rack/c: Permission denied"]),
+        (["b/h-0"], ["b/h-0: Permission denied"]),
+        # Nothing else shows that it is a log directory.
+        (["rack/d/h-0"], ["rack/d/h-0: Permission denied"]),
+        (["b", "rack"], ["b: Permission denied", "rack: Permission denied"]),
+        (["lost+found"], []),
+    ],
+)
+def test_a_folder_that_may_not_be_listed_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, closed: list[str], told: list[str]
+) -> None:
+    """It may be a broker's."""
+    for name in ("a", "b", "rack/c"):
+        put(tmp_path / name / "meta.properties", f"node.id={ord(name[-1])}\n".encode())
+        put(tmp_path / name / "h-0" / SEGMENT, BATCH)
+    put(tmp_path / "rack/d/h-0" / SEGMENT, BATCH)
+    put(tmp_path / "lost+found" / "file", b"")
+    listed = Path.iterdir
+
+    def refuse(path: Path) -> Iterator[Path]:
+        if path.is_relative_to(tmp_path) and path.relative_to(tmp_path).as_posix() in closed:
+            raise PermissionError(13, "Permission denied", str(path))
+        return listed(path)
+
+    monkeypatch.setattr(Path, "iterdir", refuse)
+    assert sorted(collect([tmp_path]).unreadable) == told
