@@ -7,6 +7,7 @@ folders.py        which folders of a dump are log directories, or a partition al
 log_directory.py  their side files
 walk.py           every file in them; listed_texts.py: of texts of kafka-dump-log
 classification.py what each of these is
+copied_folders.py which folders an operator copied beside the partitions
 second_copies.py  which of two copies on a broker counts, and what is missing
 rows.py           the `Dump`: files and partitions with their numbers
 replica_sets.py   which partitions are replicas

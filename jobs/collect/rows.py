@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from jobs.collect.classification import GONE, NO_REGULAR_FILE, TOO_LARGE
+from jobs.collect.copied_folders import copied_folders
 from jobs.collect.folders import PROPERTIES, printable_name
 from jobs.collect.listed import Classified, Folder, Item, ListedFile, Role
 from jobs.collect.log_directory import Key, LogDirectory
@@ -59,8 +60,10 @@ def dump_of(listing: Listing) -> Dump:
     for listed in listing.files:
         in_folders[listed.folder].append(listed)
     refused = refused_partitions(listing.folders, in_folders)
-    second = second_copies(listing.folders, in_folders)
-    left_out = second.left_out | dict.fromkeys(refused, REFUSED)
+    copied = copied_folders(listing.folders, in_folders)
+    own = [one for one in listing.folders if one not in copied]
+    second = second_copies(own, in_folders)
+    left_out = copied | second.left_out | dict.fromkeys(refused, REFUSED)
     left_out |= {
         one.folder: UNREAD
         for one in listing.files
@@ -88,7 +91,7 @@ def dump_of(listing: Listing) -> Dump:
         partition.chain(rows[folder])
     for folder, log in logs.items():
         log.files = [row for row in rows[folder] if row.status == "audited"]
-    there = [one for one in listing.folders if one not in refused]
+    there = [one for one in own if one not in refused]
     known = brokers(listing.directories, there)
     return Dump(
         files=files,

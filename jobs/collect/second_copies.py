@@ -148,9 +148,8 @@ def _state(folder: Folder, files: Mapping[Folder, Sequence[ListedFile]]) -> Stat
     mark = (folder.directory.high_watermarks or {}).get((folder.topic, folder.partition))
     begun = max((base for base, size in segments if size), default=-1)
     epochs = _read(of_kind.get("leader_epoch_checkpoint"), checkpoints.parse_leader_epochs) or []
-    metadata = _read(of_kind.get("partition_metadata"), checkpoints.parse_properties)
     return State(
-        topic_id=(metadata or {}).get("topic_id"),
+        topic_id=topic_id(folder, files),
         # A leader notes its epoch before it has a batch (`Partition.makeLeader`), who fetches it
         # does with a batch. The first batch of a segment is behind what begins there or before.
         leader_epoch=max(
@@ -160,6 +159,13 @@ def _state(folder: Folder, files: Mapping[Folder, Sequence[ListedFile]]) -> Stat
         high_watermark=mark,
         newest_segment=max(segments, default=(-1, 0)),
     )
+
+
+def topic_id(folder: Folder, files: Mapping[Folder, Sequence[ListedFile]]) -> str | None:
+    """The topic id in a folder's partition.metadata; None for none."""
+    of_kind = {one.classified.kind: one.path for one in files.get(folder, ())}
+    metadata = _read(of_kind.get("partition_metadata"), checkpoints.parse_properties)
+    return (metadata or {}).get("topic_id")
 
 
 def _segments(files: Iterable[ListedFile]) -> Iterator[ListedFile]:
