@@ -18,7 +18,7 @@ from jobs import __version__
 from jobs.audit.acceptance import judged, judged_again
 from jobs.audit.audit import Audit, DecodedDump, Request, aborts_of
 from jobs.audit.contexts import StageResults, build_contexts
-from jobs.audit.coverage import incomplete, not_looked_at, totals
+from jobs.audit.coverage import amount, incomplete, not_looked_at, totals
 from jobs.audit.identity import audit_id, file_digests, input_digest
 from jobs.audit.incidents import with_incidents
 from jobs.audit.write import result_tables, write
@@ -57,7 +57,6 @@ from jobs.model.errors import NotFinishedError, UsageError
 from jobs.model.replicas import clusters
 from jobs.model.settings import load as load_settings
 from jobs.policy import suites
-from jobs.replay.partitions import newest_broker_timestamp
 from jobs.replay.replay import Replayed, replay
 from jobs.replay.seams import summaries
 from jobs.report.formats import FORMATS
@@ -136,12 +135,9 @@ def _judge(
     decoded = read.decoded
     replayed, seen = _replay(spark, request, progress, dump, read)
     with progress.stage("verify") as say:
+        there = amount(replayed.partition_info)
         aborts = aborts_of(dump, read, replayed, request.settings.clock_tolerance_ms)
-        now = (
-            request.as_of
-            if request.as_of is not None
-            else newest_broker_timestamp(replayed.partition_info)
-        )
+        now = there.newest_ms if request.as_of is None else request.as_of
         verified = verify(
             spark,
             build_contexts(StageResults(request, dump, read, replayed, aborts, now)),
@@ -151,14 +147,14 @@ def _judge(
         )
         counts = counts_by_code(verified.findings)
         say(count(sum(counts.values()), "finding"))
-    looked_at = totals(dump, replayed.partition_info, seen)
+    looked_at = totals(dump, there, seen)
     verdict = Verdict(
         audit_id=read.audit_id,
         version=__version__,
         as_of_ms=now,
         counts=counts,
         totals=looked_at,
-        not_looked_at=not_looked_at(dump, verified.outcomes, request, decoded),
+        not_looked_at=not_looked_at(dump, verified.outcomes, request, decoded, there.newest_ms),
         incomplete=incomplete(dump, read.digests, verified.outcomes, looked_at["batches"]),
     )
     return Audit(request, dump, read, replayed, aborts, verified, verdict)

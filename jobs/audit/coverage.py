@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -21,6 +22,8 @@ NEVER_TRIMMED = (OFFSETS_TOPIC, TXN_LOG_TOPIC)
 # A sentence names so many partitions.
 NAMED = 10
 MOST_PROBLEMS = 100
+# So long the copy of a dump may take before its moment is doubted, ms: less than a time zone.
+A_LONG_COPY_MS = 1_500_000
 UNJUDGED = "; its partition is not judged, audit again when it can be read"
 
 
@@ -32,19 +35,33 @@ def _partitions(number: int) -> str:
     return "1 partition" if number == 1 else f"{number:,} partitions"
 
 
-def totals(dump: Dump, partition_info: DataFrame, transactions: int) -> dict[str, int]:
+class Amount(NamedTuple):
+    """Batches and records of a dump, and its newest broker timestamp, ms; None for none."""
+
+    batches: int
+    records: int
+    newest_ms: int | None
+
+
+def amount(partition_info: DataFrame) -> Amount:
+    """Of all copies of partitions."""
+    row = partition_info.agg(
+        F.coalesce(F.sum("batches"), F.lit(0)).alias("batches"),
+        F.coalesce(F.sum("records"), F.lit(0)).alias("records"),
+        F.max("broker_timestamp").alias("newest"),
+    ).collect()[0]
+    return Amount(*row)
+
+
+def totals(dump: Dump, read: Amount, transactions: int) -> dict[str, int]:
     """Numbers of what was looked at."""
-    counted = partition_info.agg(
-        F.sum("batches").alias("batches"), F.sum("records").alias("records")
-    )
-    row = counted.collect()[0]
     looked_at = [file for file in dump.files if file.status != "skipped"]
     return {
         "files": len(looked_at),
         "bytes": sum(file.size for file in looked_at),
         "partitions": len(dump.partitions),
-        "batches": row.batches or 0,
-        "records": row.records or 0,
+        "batches": read.batches,
+        "records": read.records,
         "transactions": transactions,
     }
 
@@ -54,9 +71,10 @@ def not_looked_at(
     outcomes: list[CheckOutcome],
     request: Request,
     decoded: Decoded,
+    newest_ms: int | None,
 ) -> list[str]:
-    """One sentence a kind of thing that was left out."""
-    sentences = []
+    """One sentence a kind of thing that was left out; `newest_ms`: of `Amount`."""
+    sentences = [*too_early(request.as_of, newest_ms)]
     for reason, number in sorted(
         Counter(
             file.note or "outside a partition" for file in dump.files if file.status == "skipped"
@@ -109,6 +127,22 @@ def not_looked_at(
             "No __transaction_state in the dump: the decisions of the coordinators are unknown."
         )
     return sentences
+
+
+def too_early(as_of: int | None, newest_ms: int | None) -> Iterator[str]:
+    """What a moment that lies before what the dump itself shows keeps silent; both ms.
+
+    A copy takes time, so a little before is right: what brokers wrote meanwhile is in it.
+    """
+    if as_of is None or newest_ms is None or newest_ms - as_of <= A_LONG_COPY_MS:
+        return
+    hours, minutes = divmod((newest_ms - as_of) // 60_000, 60)
+    before = f"{hours:,} h {minutes} min" if hours else f"{minutes} min"
+    yield (
+        f"The audit's moment (--as-of) is {before} before the newest broker timestamp of the dump: "
+        "open transactions count as younger than they are there, or as not begun, and checks of "
+        "their age may be silent. Give the moment of the copy."
+    )
 
 
 def by_decoder(decoded: Decoded) -> Iterator[str]:

@@ -347,9 +347,3 @@ def _outlasted(copies: WindowSpec) -> Column:
         leader_epoch, F.col("log_end_offset"), newest["epoch"], newest["log_end_offset"]
     )
     return outlasted
-
-
-def newest_broker_timestamp(partition_info: DataFrame) -> int | None:
-    """The newest broker timestamp of the whole dump, ms: the moment ages refer to by default."""
-    row = partition_info.agg(F.max("broker_timestamp").alias("newest")).collect()[0]
-    return row.newest if row.newest is None else int(row.newest)

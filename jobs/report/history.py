@@ -89,8 +89,8 @@ def since(previous_audit_id: str, findings: DataFrame, before: DataFrame, read: 
     there = _places(findings).select("identity")
     of_before = _places(before)
     kept = of_before.join(there, on="identity", how="left_semi").select("key")
-    here = F.struct(*COPY).alias("copy")
-    looked_at = of_before.join(read.select(here), on="copy", how="left_semi").select("key")
+    here = read.select(F.struct(*COPY).alias("read"))
+    looked_at = of_before.join(here, _may_be_one(), "left_semi").select("key")
     lost = before.withColumn("key", F.struct(*FINDING_KEY)).join(kept, on="key", how="left_anti")
     placeless = F.col("topic").isNull()
     gone = lost.filter(~placeless).join(looked_at, on="key", how="left_semi")
@@ -110,6 +110,16 @@ def since(previous_audit_id: str, findings: DataFrame, before: DataFrame, read: 
     for row in sorted(told.collect()):
         numbers[row.side][row.verdict] = row.number
     return Since(previous_audit_id, **numbers)
+
+
+def _may_be_one() -> Column:
+    """Whether two copies are one; a folder that names no broker may be any broker's."""
+    place = (F.col("copy.topic") == F.col("read.topic")) & (
+        F.col("copy.partition") == F.col("read.partition")
+    )
+    brokers = F.col("copy.broker"), F.col("read.broker")
+    unknown = brokers[0].isNull() | brokers[1].isNull()
+    return place & (unknown | (brokers[0] == brokers[1]))
 
 
 def new_incidents(explained: DataFrame, before: DataFrame) -> dict[int, bool]:

@@ -41,7 +41,6 @@ MAY_COLLECT = {
     "jobs/decode/plain_epochs.py": "one row of sums, and epochs that are bounded by MOST_CHOSEN",
     "jobs/decode/decode.py": "one row a kind of row, and the few files whose splits were given up",
     "jobs/replay/aborted_lists.py": "three rows a partition: how many aborts and entries agree",
-    "jobs/replay/partitions.py": "one row: the newest timestamp",
     "jobs/report/gather.py": "aggregates and examples, each with its bound (MAX_…)",
     "jobs/report/incidents.py": "MAX_INCIDENTS, and MAX_… of each of them",
     "jobs/report/history.py": "one row of sums, and at most LONGEST_HISTORY audits",

@@ -175,6 +175,9 @@ def test_what_was_not_looked_at_again_is_not_gone(spark: SparkSession) -> None:
     )
     assert (told.new, told.gone) == ({}, {"violation": 3})
     assert told.unseen == {"suspect": 2}
+    anywhere = spark.createDataFrame([("h", 0, None), ("h", 1, 1)], COPIES)
+    told = history.since("id", before.limit(0), before, anywhere)
+    assert (told.gone, told.unseen) == ({"violation": 3, "suspect": 2}, {})
 
 
 def test_an_incident_is_new_if_the_audit_before_had_none_of_its_violations(

@@ -1,6 +1,6 @@
 """What an audit says of the parts of logs that are not in the dump."""
 
-from jobs.audit.coverage import gone_from_logs
+from jobs.audit.coverage import A_LONG_COPY_MS, gone_from_logs, too_early
 from jobs.model.dump import Dump, DumpFile, DumpPartition, MissingPartition
 
 
@@ -52,3 +52,14 @@ def test_gaps_of_the_coordinators_log_are_told_once() -> None:
         MissingPartition("__transaction_state", n, 1, "a checkpoint") for n in (0, 2, 3)
     ]
     assert list(gone_from_logs(dump, dump.missing)) == []
+
+
+def test_a_moment_that_the_dump_contradicts_is_told() -> None:
+    newest = 1_795_240_070_221
+    quiet = (newest, newest + 1, newest - A_LONG_COPY_MS, None)
+    assert [list(too_early(one, newest)) for one in quiet] == [[], [], [], []]
+    assert list(too_early(newest, None)) == []
+    (told,) = too_early(newest - 2 * 3_600_000, newest)
+    assert told.startswith("The audit's moment (--as-of) is 2 h 0 min before the newest broker")
+    (told,) = too_early(newest - A_LONG_COPY_MS - 60_000, newest)
+    assert "is 26 min before" in told
