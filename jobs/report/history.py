@@ -109,7 +109,7 @@ def since(previous_audit_id: str, findings: DataFrame, before: DataFrame, read: 
     numbers: dict[str, dict[str, int]] = {side: {} for side in sides}
     for row in sorted(told.collect()):
         numbers[row.side][row.verdict] = row.number
-    return Since(previous_audit_id, **numbers)
+    return Since(previous_audit_id, numbers["new"], numbers["gone"], unseen=numbers["unseen"])
 
 
 def _may_be_one() -> Column:
