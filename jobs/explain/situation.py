@@ -46,8 +46,11 @@ class Situation:
     open transactions of the partition, the first few. `waiting`: (transactions, records) in the
     table txn that begin at or after the last stable offset, and how many end there that began
     before.
-    `here`, `elsewhere`: findings in the partition, and about the holder's producer id in others;
-    the first ones, `here_in_all` and `elsewhere_in_all` how many there are. `knows_topic_ids`: the
+    `here`, `elsewhere`: findings in the copy, and others about the holder's producer id in other
+    partitions; the first ones, `here_in_all` and `elsewhere_in_all` how many there are.
+    `also_elsewhere`: how many findings of the copy about that producer id have places there, too.
+    `in_other_copies`: (broker, findings, proven, has_state) of the copies that have findings which
+    this one has not; `has_state`: `--broker` can name the copy. `knows_topic_ids`: the
     brokers store topic ids, so they are 2.8 or newer. `dumped`: whether the dump has a coordinator
     log. `as_of_ms`: the moment that ages refer to. `blocking`: rows of
     the table consequence about open transactions of this copy that nothing will end.
@@ -65,6 +68,8 @@ class Situation:
     here_in_all: int = 0
     elsewhere: tuple[Row, ...] = ()
     elsewhere_in_all: int = 0
+    also_elsewhere: int = 0
+    in_other_copies: tuple[Row, ...] = ()
     knows_topic_ids: bool = False
     dumped: bool = True
     blocking: tuple[Row, ...] = ()

@@ -24,9 +24,14 @@ def explanation(given: Situation) -> str:
     lines += ["", f"What it is: {held}", "", "What to do"]
     advised = [*ADVICE[held](given), *also_blocking(given)]
     lines += [line for advice in advised for line in _indented(advice)]
-    lines += ["", *_found("Findings in this partition", given.here, given.here_in_all, given.name)]
+    where = "copy" if given.in_other_copies else "partition"
+    title = f"Findings in this {where}"
+    lines += ["", *_found(title, given.here, given.here_in_all, given.name)]
+    lines += _in_other_copies(given)
     if given.holder is not None:
         title = f"Findings about producer {given.holder['producer_id']} in other partitions"
+        if given.also_elsewhere:
+            title += f": {given.also_elsewhere:,} of those in this {where}; others"
         lines += ["", *_found(title, given.elsewhere, given.elsewhere_in_all)]
     lines += ["", f"Audit {given.audit_id}, as of {moment(given.as_of_ms)}."]
     return "\n".join(lines)
@@ -172,6 +177,18 @@ def _found(
                 first = f"{row['topic']}-{row['partition']}"
                 told = f" (told of {printable(first)})" if here not in (None, first) else ""
                 yield f"    {where}{_offsets(row)}{told}: {printable(row['message'])}"
+
+
+def _in_other_copies(given: Situation) -> Iterator[str]:
+    """How many findings other copies have that this one has not, and how to see them."""
+    if given.in_other_copies:
+        yield "Further findings in other copies of this partition"
+    for row in given.in_other_copies:
+        broker = row["broker"]
+        where = "a broker that is unknown" if broker is None else f"broker {broker}"
+        proven = f", {row['proven']:,} proven" if row["proven"] else ""
+        see = f"--broker {broker}" if row["has_state"] else "report.html"
+        yield f"  on {where}: {row['findings']:,}{proven} (see {see})"
 
 
 def _offsets(row: Row) -> str:

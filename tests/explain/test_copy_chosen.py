@@ -39,3 +39,10 @@ def test_the_copy_of_the_newest_leader_comes_first(
 def test_the_longest_copy_comes_first_where_the_table_is_older(spark: SparkSession) -> None:
     older = local_frame(spark, [FOLLOWER, OLD_LEADER], SCHEMA).drop("furthest")
     assert [one["broker"] for one in _states(older, ANY)] == [1, 3]
+
+
+@pytest.mark.spark
+def test_the_copy_that_was_asked_for_comes_before_all_others(spark: SparkSession) -> None:
+    rows = local_frame(spark, [OLD_LEADER, FOLLOWER, NEW_LEADER], SCHEMA)
+    asked = ExplainRequest("out", None, "m", 0, 3)
+    assert [one["broker"] for one in _states(rows, asked)] == [3, 2, 1]

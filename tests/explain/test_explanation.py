@@ -224,6 +224,27 @@ def test_findings_elsewhere_name_their_places() -> None:
     assert "stock-0 on broker 2, offsets 60 to 64: It is hanging_transaction." in told
 
 
+def test_no_copy_is_said_to_be_without_findings_for_another() -> None:
+    other = {"broker": 4, "findings": 2, "proven": 1, "has_state": True}
+    unnamed = {"broker": None, "findings": 1, "proven": 0, "has_state": False}
+    told = explanation(replace(MERELY_OPEN, in_other_copies=(other, unnamed))).splitlines()
+    first = told.index("Findings in this copy: none")
+    assert told[first + 1 : first + 4] == [
+        "Further findings in other copies of this partition",
+        "  on broker 4: 2, 1 proven (see --broker 4)",
+        "  on a broker that is unknown: 1 (see report.html)",
+    ]
+    assert "Findings in this partition" not in "".join(told)
+    assert "Further findings" not in explanation(MERELY_OPEN)
+
+
+def test_a_finding_that_is_told_above_is_counted_elsewhere() -> None:
+    title = "Findings about producer 5 in other partitions: "
+    assert f"{title}none" in explanation(HANGS)
+    told = explanation(replace(HANGS, also_elsewhere=1))
+    assert f"{title}1 of those in this partition; others: none" in told
+
+
 def test_nothing_that_a_log_holds_commands_the_terminal_or_the_shell() -> None:
     hostile = "x'; rm -rf ~\n\x1b[2J\u202e"
     told = explanation(

@@ -4,6 +4,7 @@ Reads the tables of a finished audit only. Every list that comes to the driver i
 """
 
 import difflib
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +19,7 @@ from jobs.incidents.signature import BLOCKED
 from jobs.model.errors import UsageError
 from jobs.spark import delta_tables
 from schemas.topics import TXN_LOG_TOPIC
-from schemas.verdicts import VERDICTS
+from schemas.verdicts import VERDICTS, VIOLATION
 from udfs.rules.extent import is_replicated
 from udfs.rules.logic import surely
 
@@ -51,9 +52,11 @@ def explain(spark: SparkSession, asked: ExplainRequest) -> str:
 
     states = _states(table("partition_state"), asked)
     state = states[0]
+    copies = {row["broker"] for row in states}
     holder = _holder(table("txn"), state)
     log = table("coordinator_txn")
-    here, elsewhere = _findings(table("violation"), state, holder)
+    findings = _told(table("violation"))
+    here, elsewhere = _findings(findings, state, holder)
     return explanation(
         Situation(
             audit_id=audit.audit_id,
@@ -68,6 +71,11 @@ def explain(spark: SparkSession, asked: ExplainRequest) -> str:
             here_in_all=here.count(),
             elsewhere=_first(elsewhere),
             elsewhere_in_all=elsewhere.count(),
+            also_elsewhere=_also_elsewhere(here, state, holder),
+            in_other_copies=tuple(
+                row | {"has_state": row["broker"] in copies - {None}}
+                for row in _in_other_copies(findings, state)
+            ),
             knows_topic_ids=not _of_kind(table("dump_file"), "partition_metadata").isEmpty(),
             blocking=_blocking(
                 delta_tables.rows_or_none(spark, asked.out, "consequence", audit.audit_id), state
@@ -89,12 +97,18 @@ def _rows(frame: DataFrame, most: int) -> list[Row]:
 
 def _at(row: Row, place: Column | None = None) -> Column:
     """Rows, or places in them, of the same partition on the same broker."""
-    topic, partition, broker = (
-        F.col(name) if place is None else place[name] for name in ("topic", "partition", "broker")
-    )
-    same = (topic == row["topic"]) & (partition == row["partition"])
-    here: Column = same & broker.eqNullSafe(F.lit(row["broker"]).cast("int"))
+    broker = F.col("broker") if place is None else place["broker"]
+    here: Column = _in_partition(row, place) & broker.eqNullSafe(F.lit(row["broker"]).cast("int"))
     return here
+
+
+def _in_partition(row: Row, place: Column | None = None) -> Column:
+    """Rows, or places in them, of the same partition on any broker."""
+    topic, partition = (
+        F.col(name) if place is None else place[name] for name in ("topic", "partition")
+    )
+    same: Column = (topic == row["topic"]) & (partition == row["partition"])
+    return same
 
 
 def _of_kind(files: DataFrame, kind: str) -> DataFrame:
@@ -106,7 +120,7 @@ def _logs(states: DataFrame) -> DataFrame:
 
 
 def _states(states: DataFrame, asked: ExplainRequest) -> list[Row]:
-    """The copies of the partition, the one to be explained first: the leader's, or the one asked.
+    """The copies of the partition, the one to be explained first: the one asked, or the leader's.
 
     An old leader's copy may be longer than that of its successor. Audits of before have no column
     `furthest`, or nulls: there the longest copy comes first.
@@ -130,7 +144,7 @@ def _states(states: DataFrame, asked: ExplainRequest) -> list[Row]:
             f"broker {asked.broker} has no copy of {asked.topic}-{asked.partition} in this audit; "
             f"there is one on broker {brokers}."
         )
-    return chosen
+    return chosen + [row for row in found if row["broker"] != asked.broker]
 
 
 def _unknown(states: DataFrame, named: DataFrame, asked: ExplainRequest) -> str:
@@ -216,33 +230,77 @@ def _waiting(transactions: DataFrame, state: Row) -> tuple[int, int, int]:
     return int(row.number), int(row.records or 0), int(row.begun)
 
 
-def _findings(violations: DataFrame, state: Row, holder: Row | None) -> tuple[DataFrame, DataFrame]:
-    """Findings in the partition, and those about the holder's producer id in other places."""
-    here = _at(state)
-    if "places" in violations.columns:
-        here |= surely(F.exists("places", lambda place: _at(state, place)))
+def _told(violations: DataFrame) -> DataFrame:
+    """The findings that are told. Each has all its places; audits of before have no such column."""
     findings = violations.filter(F.col("severity") != "info")
-    of_partition = _as_here(findings.filter(here), state)
+    own = F.array(F.struct("topic", "partition", "broker", "offset_first", "offset_last"))
+    if "places" not in violations.columns:
+        return findings.withColumn("places", own)
+    several = F.transform(
+        "places",
+        lambda place: F.struct(
+            *[place[name].alias(name) for name in ("topic", "partition", "broker")],
+            *[place[name].alias(name) for name in ("offset_first", "offset_last")],
+        ),
+    )
+    return findings.withColumn("places", F.coalesce(several, own))
+
+
+def _findings(findings: DataFrame, state: Row, holder: Row | None) -> tuple[DataFrame, DataFrame]:
+    """Findings in the copy, and others about the holder's producer id in other partitions."""
+    here = surely(F.exists("places", lambda place: _at(state, place)))
+    of_copy = _with_offsets_of(findings.filter(here), lambda place: _at(state, place))
     if holder is None:
-        return of_partition, findings.limit(0)
+        return of_copy, findings.limit(0)
     producer = F.col("producer_id") == holder["producer_id"]
-    return of_partition, findings.filter(producer & ~surely(here))
+    return of_copy, findings.filter(producer & ~here & _has_place_elsewhere(state))
 
 
-def _as_here(findings: DataFrame, state: Row) -> DataFrame:
-    """Findings with the offsets that they have in the partition; of several places the newest."""
-    if "places" not in findings.columns:
-        return findings
+def _has_place_elsewhere(state: Row) -> Column:
+    """Whether a finding has a place in another partition; in none is elsewhere, too."""
+    return F.exists("places", lambda place: ~surely(_in_partition(state, place)))
+
+
+def _also_elsewhere(here: DataFrame, state: Row, holder: Row | None) -> int:
+    """How many findings of the copy about the holder's producer id are in other partitions, too."""
+    if holder is None:
+        return 0
+    producer = F.col("producer_id") == holder["producer_id"]
+    return here.filter(producer & _has_place_elsewhere(state)).count()
+
+
+def _in_other_copies(findings: DataFrame, state: Row) -> list[Row]:
+    """Rows of (broker, findings, proven) for further findings in other copies of the partition.
+
+    A finding that is in this copy, too, is none of them.
+    """
+    further = findings.filter(~surely(F.exists("places", lambda place: _at(state, place))))
+    copies = F.array_distinct(
+        F.transform(
+            F.filter("places", lambda place: _in_partition(state, place)),
+            lambda place: place["broker"],
+        )
+    )
+    counted = (
+        further.select("verdict", F.explode(copies).alias("broker"))
+        .groupBy("broker")
+        .agg(
+            F.count("*").alias("findings"),
+            F.count_if(F.col("verdict") == VIOLATION).alias("proven"),
+        )
+    )
+    return _rows(counted.orderBy(F.col("broker").asc_nulls_last()), MOST_LISTED)
+
+
+def _with_offsets_of(findings: DataFrame, wanted: Callable[[Column], Column]) -> DataFrame:
+    """Findings with the offsets of one wanted place, of several the newest."""
     offsets = F.transform(
-        F.filter("places", lambda place: _at(state, place)),
+        F.filter("places", wanted),
         lambda place: F.struct(place["offset_last"], place["offset_first"]),
     )
     told = findings.withColumn("here", F.array_max(offsets))
     return told.withColumns(
-        {
-            name: F.when(F.col("here").isNotNull(), F.col(f"here.{name}")).otherwise(F.col(name))
-            for name in ("offset_first", "offset_last")
-        }
+        {name: F.col(f"here.{name}") for name in ("offset_first", "offset_last")}
     ).drop("here")
 
 
