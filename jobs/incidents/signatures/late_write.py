@@ -15,9 +15,9 @@ completed that transaction, and its Prepare record lists the partition. A coordi
 state: it sent a marker to the partition that its records do not list, or its log lacks a decision
 of the producer whose marker is there, or, whole from the beginning, any decision about it.
 
-Known bug: KAFKA-12671, KAFKA-15449. Brokers of 3.6 and newer verify partitions; 4.0 ends every
-transaction with a new epoch (KIP-890). It still happens with
-`transaction.partition.verification.enable=false`, or with an older protocol.
+Known bug: KAFKA-12671, KAFKA-15449. Brokers verify the partitions of produce requests from 3.6 on,
+those of offset commits from 3.7 on; 4.0 ends every transaction with a new epoch (KIP-890). It still
+happens with `transaction.partition.verification.enable=false`, or with an older protocol.
 """
 
 from typing import Any
@@ -70,7 +70,10 @@ SIGNATURE = Signature(
     ),
     explains=_explains,
     proven_by=("late_write_after_marker", *UNLISTED, CAME_LATE),
-    known_bug="KAFKA-12671, KAFKA-15449; prevented by KIP-890 (verification from 3.6, 4.0)",
+    known_bug=(
+        "KAFKA-12671, KAFKA-15449; prevented by KIP-890 (verification of produce requests from "
+        "3.6, of offset commits from 3.7; 4.0)"
+    ),
     key=MOMENT,
     steps=(
         *of_clients(
@@ -82,8 +85,8 @@ SIGNATURE = Signature(
         ),
         *abort_offsets(),
         Step(
-            "Set transaction.partition.verification.enable=true on brokers from 3.6 on, and move "
-            "to transaction.version 2 (4.0)",
+            "Set transaction.partition.verification.enable=true on brokers from 3.6 on (of offset "
+            "commits they verify from 3.7 on), and move to transaction.version 2 (4.0)",
         ),
     ),
 )

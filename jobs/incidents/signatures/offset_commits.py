@@ -13,7 +13,7 @@ Look-alikes: an operator's reset: the group goes on from the lower offset. An op
 after which input offsets and output have different outcomes. A marker of the same producer whose
 outcome was changed on disk: there the offsets are right.
 
-Known bug: KAFKA-15449 (commits are not verified, before KIP-890).
+Known bug: KAFKA-15449 (commits are not verified, up to 3.6).
 """
 
 from jobs.incidents.signature import Signature, Step
