@@ -61,7 +61,8 @@ class Finding:
     `places`: the first of its places if it has several, else none; `place_count`: of all.
     `new`: whether the audit before this one did not have it, or not as a violation, which it is now
     (`proven_anew`); None where there was none before.
-    `incident`: number of the incident that explains it; None for none.
+    `incident`: number of the incident that explains it; None for none. `beside`: where there is
+    neither evidence nor `file`, a file of the same copy, else of the same broker; None for none.
     """
 
     code: str
@@ -89,6 +90,7 @@ class Finding:
     proven_anew: bool | None = None
     places: tuple[FindingPlace, ...] = ()
     place_count: int = 1
+    beside: str | None = None
 
     @property
     def partition_name(self) -> str:

@@ -5,7 +5,7 @@ partitions needs no bigger machine than one of ten.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pyspark.sql import Column, DataFrame, Row, Window
@@ -98,6 +98,28 @@ def _finding(row: Row) -> Finding:
     return Finding(**(values | {"evidence": proofs, "places": places}))
 
 
+def _with_files(findings: tuple[Finding, ...], files: DataFrame) -> tuple[Finding, ...]:
+    """Findings that name no file at all get the first of their copy, else of their broker.
+
+    A log comes before other files.
+    """
+    bare = [one for one in findings if not one.evidence and one.file is None]
+    if not bare:
+        return findings
+    of_copies = F.col("topic").isin(sorted({one.topic for one in bare if one.topic is not None}))
+    of_copies &= F.col("partition").isin(sorted({one.partition or 0 for one in bare}))
+    copies = files.filter(of_copies).groupBy("topic", "partition", "broker")
+    first = F.min_by("path", F.struct(F.col("kind") != "segment", "path")).alias("path")
+    of_copy = {tuple(row)[:3]: row.path for row in copies.agg(first).collect()}
+    of_broker = {row.broker: row.path for row in files.groupBy("broker").agg(first).collect()}
+
+    def beside(one: Finding) -> str | None:
+        place = (one.topic, one.partition, one.broker)
+        return of_copy.get(place, of_broker.get(one.broker, min(of_broker.values(), default=None)))
+
+    return tuple(replace(one, beside=beside(one)) if one in bare else one for one in findings)
+
+
 def gather(source: Source) -> Facts:
     """The facts of one audit. Where nothing was found, nothing is asked about findings."""
     verdict, table = source.verdict, source.table
@@ -119,7 +141,7 @@ def gather(source: Source) -> Facts:
                 all_findings = with_incident(all_findings, table("incident_finding"))
             topics = pool.submit(_by_topic, all_findings)
             caused = pool.submit(_causes, all_findings)
-            findings = examples(all_findings, source.per_code)
+            findings = _with_files(examples(all_findings, source.per_code), table("dump_file"))
             if places := worst_places(findings):
                 timelines = timelines_at(places, partitions, table("txn"), all_findings)
             by_topic, (causes, cause_count) = topics.result(), caused.result()

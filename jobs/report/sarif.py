@@ -84,8 +84,7 @@ def _result(
         "ruleIndex": index[finding.code],
         "level": _level(finding),
         "message": {"text": visible(f"{finding.where}: {finding.message}")},
-        "locations": [_location(proof, finding) for proof in proofs[:1]]
-        or [{"logicalLocations": _logical(finding)}],
+        "locations": [_location(proof, finding) for proof in proofs[:1]] or [_unproven(finding)],
         "relatedLocations": [_location(proof, finding) for proof in proofs[1:]],
         "partialFingerprints": {"eosauditFinding/v1": fingerprint(finding)},
         "properties": {
@@ -122,21 +121,34 @@ def _logical(finding: Finding) -> list[dict[str, str]]:
 
 
 def _region(proof: Evidence) -> dict[str, int]:
+    """Lines of a text. Views want a line of other files, too: these are of one, with its bytes."""
     if IN_TEXT in proof.file:
         end = proof.byte_position + proof.byte_length - 1
         return {"startLine": proof.byte_position, "endLine": end}
-    return {"byteOffset": proof.byte_position, "byteLength": proof.byte_length}
+    return {"startLine": 1, "byteOffset": proof.byte_position, "byteLength": proof.byte_length}
+
+
+def _physical(file: str, region: dict[str, int]) -> dict[str, Any]:
+    """A region of a file of the dump, TEXT!/FILE for one that a text tells of."""
+    uri = quote(file.partition(IN_TEXT)[0])
+    return {"artifactLocation": {"uri": uri, "uriBaseId": "DUMP"}, "region": region}
 
 
 def _location(proof: Evidence, finding: Finding) -> dict[str, Any]:
     return {
-        "physicalLocation": {
-            "artifactLocation": {
-                "uri": quote(proof.file.partition(IN_TEXT)[0]),
-                "uriBaseId": "DUMP",
-            },
-            "region": _region(proof),
-        },
+        "physicalLocation": _physical(proof.file, _region(proof)),
         "logicalLocations": _logical(finding),
         "message": {"text": visible(proof.role)},
     }
+
+
+def _unproven(finding: Finding) -> dict[str, Any]:
+    """Where there is no evidence: the file that is named, else one beside it, else the folder.
+
+    Code scanning views refuse a whole report for one result without a physical location.
+    """
+    line = {"startLine": 1}
+    if finding.file is not None and finding.byte_position is not None and IN_TEXT in finding.file:
+        line = {"startLine": max(1, finding.byte_position)}
+    file = finding.file or finding.beside or finding.partition_name
+    return {"physicalLocation": _physical(file, line), "logicalLocations": _logical(finding)}

@@ -46,8 +46,30 @@ def test_sarif_has_a_rule_a_check_and_results_that_point_to_bytes() -> None:
     (run,) = json.loads(sarif.render(replace(made_facts.hanging(), findings=anew)))["runs"]
     assert run["results"][0]["baselineState"] == "updated"
     region = run["results"][0]["locations"][0]["physicalLocation"]["region"]
-    assert region == {"byteOffset": 4976, "byteLength": 91}
+    assert region == {"startLine": 1, "byteOffset": 4976, "byteLength": 91}
     assert len({r["partialFingerprints"]["eosauditFinding/v1"] for r in run["results"]}) == 3
+
+
+def test_sarif_has_a_file_and_a_line_for_every_result() -> None:
+    """GitHub's code scanning refuses a report of which one location lacks them."""
+    facts = made_facts.hanging()
+    first, *others = facts.findings
+    bare = replace(first, evidence=(), file=None, byte_position=None)
+    of_text = replace(first, evidence=(), file="d.txt!/h-0/0.log", byte_position=7)
+    findings = (
+        bare, replace(bare, beside="b/h-0/0 .log"), replace(first, evidence=()), of_text, *others,
+    )  # fmt: skip
+    (run,) = json.loads(sarif.render(replace(facts, findings=findings)))["runs"]
+    found = [location["physicalLocation"]
+             for one in run["results"]
+             for location in one["locations"] + one["relatedLocations"]]  # fmt: skip
+    assert all(one["artifactLocation"]["uri"] for one in found)
+    assert all(one["region"]["startLine"] >= 1 for one in found)
+    places = [one["locations"][0]["physicalLocation"] for one in run["results"][:4]]
+    assert [(one["artifactLocation"]["uri"], one["region"]) for one in places] == [
+        ("h-0", {"startLine": 1}), ("b/h-0/0%20.log", {"startLine": 1}),
+        (first.file, {"startLine": 1}), ("d.txt", {"startLine": 7}),
+    ]  # fmt: skip
 
 
 def test_junit_has_a_case_a_check_and_tells_failed_from_crashed_and_skipped() -> None:

@@ -1,5 +1,6 @@
 """From tables to facts: numbers stay exact, and what comes to the driver stays bounded."""
 
+from dataclasses import replace
 from typing import Any
 
 import made_facts
@@ -16,11 +17,15 @@ from jobs.report.gather import (
     MAX_LAGGING,
     MAX_TOPICS,
     Source,
+    _with_files,
     gather,
 )
 from jobs.report.page import render
 from jobs.report.timelines import MAX_TIMELINES, MAX_TRANSACTIONS
 from jobs.spark import delta_tables
+from jobs.spark.local import local_frame
+from schemas.columns import PLACE
+from schemas.dump_file import DUMP_FILE
 from schemas.tables import TABLES
 from schemas.violation import VIOLATION
 
@@ -218,3 +223,26 @@ def test_open_transactions_are_summed_over_partitions(spark: SparkSession) -> No
     assert (told.number, told.oldest_since_ms, told.largest_lag) == (FINDINGS, 1000, FINDINGS - 1)
     none = history.open_transactions(states.limit(0))
     assert (none.number, none.oldest_since_ms, none.largest_lag) == (0, None, 0)
+
+
+def test_a_finding_without_any_file_gets_one_of_its_copy(spark: SparkSession) -> None:
+    of_h = {"topic": "h", "partition": 0, "kind": "segment"}
+    files = [
+        of_h | {"broker": 1, "topic": None, "kind": "meta", "path": "b1/meta.properties"},
+        of_h | {"broker": 1, "kind": "offset_index", "path": "b1/h-0/0.index"},
+        of_h | {"broker": 1, "path": "b1/h-0/1.log"},
+        of_h | {"broker": 1, "path": "b1/h-0/0.log"},
+        of_h | {"broker": 2, "path": "b2/h-0/0.log"},
+    ]
+    frame = local_frame(spark, files, StructType([*PLACE, DUMP_FILE["path"], DUMP_FILE["kind"]]))
+    proven, *_ = made_facts.hanging().findings
+    bare = replace(proven, evidence=(), file=None, byte_position=None, broker=1)
+    asked = (
+        proven, replace(bare, file="named.log"), bare, replace(bare, broker=2),
+        replace(bare, partition=7), replace(bare, broker=9), replace(bare, topic=None),
+    )  # fmt: skip
+    assert [one.beside for one in _with_files(asked, frame)] == [
+        None, None, "b1/h-0/0.log", "b2/h-0/0.log",
+        "b1/h-0/0.log", "b1/h-0/0.log", "b1/h-0/0.log",
+    ]  # fmt: skip
+    assert _with_files(asked[:2], frame) == asked[:2]
