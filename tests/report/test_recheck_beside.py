@@ -943,6 +943,36 @@ def test_results_are_counted_once_a_finding_and_refuted_ones_are_told(tmp_path: 
     assert results.table().splitlines()[-1] == "| all | 2 | 0 | 1 | 0 |"
 
 
+def test_a_partition_folder_that_was_audited_is_the_dump(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its files are told with its name; of several, as of other folders, behind their labels."""
+    found = HANGING.finding(HANGING.dump.write(tmp_path))
+    alone, states = tmp_path / "t-0", tmp_path / STATES
+    of_log = [one for one in found["evidence"] if one["file"].startswith("t-0/")]
+    for evidence_only, result in ((False, HOLDS), (True, HOLDS)):
+        told = recheck(found | {"evidence": of_log}, [alone], evidence_only, T0)
+        assert told[0] == result, told
+    monkeypatch.chdir(alone)
+    assert recheck(found | {"evidence": of_log}, [Path()], False, T0)[0] == HOLDS
+    labelled = [one | {"file": f"{one['file'].partition('/')[0]}/{one['file']}"}
+                for one in found["evidence"]]  # fmt: skip
+    both = found | {"evidence": labelled, "file": f"t-0/{found['file']}"}
+    assert recheck(both, [alone, states], False, T0)[0] == CONFIRMED
+    # The twins: the folder around them, and one of another name.
+    assert recheck(found, [tmp_path], False, T0)[0] == CONFIRMED
+    assert recheck(both | {"producer_id": 8}, [alone, states], False, T0)[0] == REFUTED
+    alone.rename(tmp_path / "u-0")
+    assert recheck(found, [tmp_path / "u-0"], False, T0)[0] == UNDECIDED
+
+
+def test_checkpoints_around_a_partition_folder_are_not_of_its_audit(tmp_path: Path) -> None:
+    dumped("plain", high="t 0 9").write(tmp_path)
+    finding = Shown("hw_beyond_log_end", Dumped(), Dumped(), ()).finding({})
+    assert recheck(finding, [tmp_path])[0] == CONFIRMED
+    assert recheck(finding, [tmp_path / "t-0"])[0] == UNDECIDED
+
+
 def test_copies_behind_links_are_of_the_dump(tmp_path: Path) -> None:
     """As an audit follows them; a loop of them ends."""
     lacks_it = {f"b/{STATES}/{LOG}": State("Empty", name="y").batch(0)}

@@ -73,13 +73,25 @@ class Dump:
         self, roots: list[Path], evidence_only: bool = False, as_of: int | None = None
     ) -> None:
         """`roots` in the order of the audit."""
-        self.roots, self.evidence_only, self.as_of = roots, evidence_only, as_of
+        # A folder that is given as `.` has a name, too; that of a link is the link's.
+        self.roots = [root.absolute() for root in roots]
+        self.evidence_only, self.as_of = evidence_only, as_of
         self.read: list[str] = []
 
     def places(self, file: str) -> Iterator[Path]:
-        """Where a file may lie: below the folder, or, of several, below the one of that name."""
+        """Where a file may lie: below the folder, or, of several, below the one of that name.
+
+        Files of an audited partition folder are told with the folder's name.
+        """
+        for root, inner in self._inside(file):
+            yield root / inner
+            if inner.startswith(f"{root.name}/"):
+                yield root / inner.removeprefix(f"{root.name}/")
+
+    def _inside(self, file: str) -> Iterator[tuple[Path, str]]:
+        """The folders in which a file may lie, and its path there."""
         if len(self.roots) == 1:
-            yield self.roots[0] / file
+            yield self.roots[0], file
             return
         seen: Counter[str] = Counter()
         for root in self.roots:
@@ -87,7 +99,11 @@ class Dump:
             seen[name] += 1
             label = name if seen[name] == 1 else f"{name}#{seen[name]}"
             if file.startswith(f"{label}/"):
-                yield root / file.removeprefix(f"{label}/")
+                yield root, file.removeprefix(f"{label}/")
+
+    def _has(self, folder: Path) -> bool:
+        """Whether a folder is one that was audited, or lies in one."""
+        return any(folder.is_relative_to(root) for root in self.roots)
 
     def beside(self, what: str) -> None:
         """Notes that something beside the evidence is read; raises HoldsError where it must not."""
@@ -210,7 +226,8 @@ class Dump:
         """The entry of a partition in an offset checkpoint, None where it has none."""
         path = log_directory / name
         self.beside(f"the {name}")
-        if not path.is_file():
+        # What lies around a partition folder that was audited alone is of no audit.
+        if not path.is_file() or not self._has(log_directory):
             raise UndecidedError(f"{name} is not in the dump")
         for line in path.read_text("utf-8", "replace").splitlines()[2:]:
             words = line.split()
