@@ -2,6 +2,7 @@
 
 import argparse
 import difflib
+import errno
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -135,6 +136,10 @@ def parse(argv: list[str]) -> Arguments:
         refuse("--partition goes only with --topic, whose partition it is")
     # A copy that is named twice is one copy.
     arguments.dump = list(dict.fromkeys(arguments.dump or []))
+    if loop := next((dump for dump in arguments.dump if _is_loop(dump)), None):
+        refuse(f"--dump {loop} is a loop of symbolic links; name the folder that is meant")
+    if arguments.out and not is_remote(arguments.out) and _is_loop(Path(arguments.out)):
+        refuse(f"--out {arguments.out} is a loop of symbolic links; name another folder")
     if file := _file_in(arguments.out):
         refuse(f"--out {arguments.out} cannot be a folder: {file} is a file; name another one")
     if arguments.command in ("audit", "export") and (dump := _dump_around(arguments)):
@@ -143,6 +148,16 @@ def parse(argv: list[str]) -> Arguments:
             "as a part of the copy; name a folder outside of it"
         )
     return arguments
+
+
+def _is_loop(place: DumpPath) -> bool:
+    """Whether symbolic links on the way to a place of this machine end in themselves."""
+    try:
+        if isinstance(place, Path):
+            place.stat()
+    except OSError as error:
+        return error.errno == errno.ELOOP
+    return False
 
 
 def _dump_around(arguments: Arguments) -> DumpPath | None:
