@@ -235,8 +235,8 @@ def run_report(arguments: Arguments) -> int:
     formats = [name for name in asked if name != TEXT]
     with spark_session() as spark:
         result = finished(spark, arguments.out, arguments.audit, per_code)
-        if formats and arguments.audit and not arguments.to:
-            check_is_newest(spark, arguments.out, result.verdict.audit_id)
+        if formats and arguments.audit:
+            check_is_newest(spark, arguments.out, result.verdict.audit_id, arguments.to)
         if policy:
             judged_anew = judged_again(spark, arguments.out, result.verdict, policy)
             result = replace(result, verdict=judged_anew)

@@ -32,6 +32,7 @@ import zlib
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from difflib import get_close_matches
 from functools import cache, cached_property, lru_cache
 from importlib import import_module
@@ -883,9 +884,23 @@ def entry_of(folder: Path, batch: Batch, record: Record) -> Entry:
 
 @cache
 def folders_of(root: Path) -> dict[str, list[Path]]:
-    """The folders below one, itself among them, by name."""
+    """The folders below one, itself among them, by name; links are followed, each folder once.
+
+    Raises OSError where one cannot be listed.
+    """
+
+    def refuse(error: OSError) -> None:
+        raise error
+
     found: dict[str, list[Path]] = {}
-    for folder, _, _ in os.walk(root):
+    seen: set[str] = set()
+    for folder, below, _ in os.walk(root, onerror=refuse, followlinks=True):
+        real = os.path.realpath(folder)
+        if real in seen:
+            below.clear()
+            continue
+        seen.add(real)
+        below.sort()
         found.setdefault(Path(folder).name, []).append(Path(folder))
     return found
 
@@ -922,13 +937,25 @@ class Dump:
         self, roots: list[Path], evidence_only: bool = False, as_of: int | None = None
     ) -> None:
         """`roots` in the order of the audit."""
-        self.roots, self.evidence_only, self.as_of = roots, evidence_only, as_of
+        # A folder that is given as `.` has a name, too; that of a link is the link's.
+        self.roots = [root.absolute() for root in roots]
+        self.evidence_only, self.as_of = evidence_only, as_of
         self.read: list[str] = []
 
     def places(self, file: str) -> Iterator[Path]:
-        """Where a file may lie: below the folder, or, of several, below the one of that name."""
+        """Where a file may lie: below the folder, or, of several, below the one of that name.
+
+        Files of an audited partition folder are told with the folder's name.
+        """
+        for root, inner in self._inside(file):
+            yield root / inner
+            if inner.startswith(f"{root.name}/"):
+                yield root / inner.removeprefix(f"{root.name}/")
+
+    def _inside(self, file: str) -> Iterator[tuple[Path, str]]:
+        """The folders in which a file may lie, and its path there."""
         if len(self.roots) == 1:
-            yield self.roots[0] / file
+            yield self.roots[0], file
             return
         seen: Counter[str] = Counter()
         for root in self.roots:
@@ -936,7 +963,11 @@ class Dump:
             seen[name] += 1
             label = name if seen[name] == 1 else f"{name}#{seen[name]}"
             if file.startswith(f"{label}/"):
-                yield root / file.removeprefix(f"{label}/")
+                yield root, file.removeprefix(f"{label}/")
+
+    def _has(self, folder: Path) -> bool:
+        """Whether a folder is one that was audited, or lies in one."""
+        return any(folder.is_relative_to(root) for root in self.roots)
 
     def beside(self, what: str) -> None:
         """Notes that something beside the evidence is read; raises HoldsError where it must not."""
@@ -1059,7 +1090,8 @@ class Dump:
         """The entry of a partition in an offset checkpoint, None where it has none."""
         path = log_directory / name
         self.beside(f"the {name}")
-        if not path.is_file():
+        # What lies around a partition folder that was audited alone is of no audit.
+        if not path.is_file() or not self._has(log_directory):
             raise UndecidedError(f"{name} is not in the dump")
         for line in path.read_text("utf-8", "replace").splitlines()[2:]:
             words = line.split()
@@ -3113,6 +3145,8 @@ def lacks_last_record(case: Case) -> bool | None:
         for one in case.dump.folders(proof.path.parent.name)
         if one.resolve() != proof.path.parent.resolve()
     ]
+    if not others:
+        raise HoldsError(f"no other copy of {proof.path.parent.name} is in the dump")
     lacking = [not any(e.offset >= proof.batch.last for e in mine(case, [o])) for o in others]
     return any(lacking)
 
@@ -3432,6 +3466,8 @@ def recheck_place(finding: dict[str, Any], dump: Dump) -> tuple[str, str]:
         says = claim(Case(finding, proofs, dump)) if claim else None
     except RefutedError as error:
         return REFUTED, str(error)
+    except OSError as error:
+        return UNDECIDED, f"{error.filename} cannot be read: {error.strerror}"
     except UndecidedError as error:
         return UNDECIDED, str(error)
     except MissingError as error:
@@ -3476,7 +3512,8 @@ def moved_to(one: dict[str, Any], place: dict[str, Any], dump: Dump) -> dict[str
     path = next((each for each in dump.places(file) if each.is_file()), None)
     length = SNAPSHOT_ENTRY.size if file.endswith(".snapshot") else 0
     if path is not None and position is not None and not length:
-        with path.open("rb") as opened:
+        # What cannot be read here cannot be read as evidence either.
+        with suppress(OSError), path.open("rb") as opened:
             opened.seek(position)
             length = framed(opened.read(HEADER.size))
     found = {"file": file, "byte_position": position, "byte_length": length}
@@ -3496,7 +3533,7 @@ def recheck(
     ]
     weakest = next(r for r in (REFUTED, UNDECIDED, HOLDS, CONFIRMED) if r in [x for x, _ in told])
     number, why = next((n, why) for n, (result, why) in enumerate(told) if result == weakest)
-    all_places = len(finding.get("places") or ())
+    all_places = finding.get("place_count") or len(finding.get("places") or ())
     where = f" (place {number + 1} of {all_places})" if all_places > 1 else ""
     if weakest == CONFIRMED and all_places > 1:
         where = f" ({len(told)} of {all_places} places)"

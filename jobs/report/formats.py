@@ -6,7 +6,7 @@ from pathlib import Path
 from jobs.report import junit, repair, report_json, sarif
 from jobs.report.facts import Facts
 from jobs.report.recheck_file import recheck_file
-from jobs.report.seal import seal
+from jobs.report.seal import SUMS, is_sealed, seal
 
 
 def _page(facts: Facts) -> str:
@@ -31,12 +31,40 @@ VERDICT = "verdict.json"
 RECHECK, RECHECKED = "recheck.py", "json"
 
 
-def files(facts: Facts, formats: Iterable[str], sign_key: Path | None = None) -> dict[str, bytes]:
-    """File name -> content: verdict.json, the formats asked for, and what seals them."""
-    texts = {VERDICT: facts.verdict.as_json()}
-    for name in formats:
-        file, render = FORMATS[name]
-        texts[file] = render(facts)
-        if name == RECHECKED:
-            texts[RECHECK] = recheck_file()
-    return seal({name: text.encode() for name, text in texts.items()}, facts.verdict, sign_key)
+def files_of(name: str) -> tuple[str, ...]:
+    """The names of the files of a format."""
+    file, _ = FORMATS[name]
+    return (file, RECHECK) if name == RECHECKED else (file,)
+
+
+def files(
+    facts: Facts,
+    formats: Iterable[str],
+    sign_key: Path | None = None,
+    content: Callable[[str], bytes | None] = lambda name: None,
+) -> dict[str, bytes]:
+    """File name -> content: verdict.json, the formats asked for, and what seals them.
+
+    `content`: of a file of the folder in which they will lie, None where it is not there. What lies
+    there of other formats is among the files, so that none of them is without a checksum: as it is
+    where it is sealed with the same verdict.json, else made again.
+    """
+    asked = list(formats)
+    made = {VERDICT: facts.verdict.as_json().encode()}
+    others = [file for name in FORMATS if name not in asked for file in files_of(name)]
+    lying = {file: found for file in others if (found := content(file)) is not None}
+    sums = content(SUMS) if lying and content(VERDICT) == made[VERDICT] else None
+    for name in FORMATS:
+        there = {file: lying[file] for file in files_of(name) if file in lying}
+        if len(there) == len(files_of(name)) and is_sealed(there, sums):
+            made |= there
+        elif there or name in asked:
+            made |= _made(facts, name)
+    return seal(made, facts.verdict, sign_key)
+
+
+def _made(facts: Facts, name: str) -> dict[str, bytes]:
+    """The files of a format."""
+    file, render = FORMATS[name]
+    checker = {RECHECK: recheck_file().encode()} if name == RECHECKED else {}
+    return {file: render(facts).encode()} | checker

@@ -6,6 +6,7 @@ Ed25519 signature, `manifest.sig`, is 64 raw bytes; the key stays with the user.
 
 import hashlib
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,6 +44,12 @@ def seal(files: dict[str, bytes], verdict: Verdict, sign_key: Path | None) -> di
         sealed[SIGNATURE] = sign(manifest, sign_key)
     sums = "".join(f"{_sha256(sealed[name])}  {name}\n" for name in sorted(sealed))
     return sealed | {SUMS: sums.encode()}
+
+
+def is_sealed(files: Mapping[str, bytes], sums: bytes | None) -> bool:
+    """Whether SHA256SUMS has these files as they are; not without one."""
+    lines = set((sums or b"").decode("utf-8", "replace").splitlines())
+    return all(f"{_sha256(content)}  {name}" in lines for name, content in files.items())
 
 
 def _sha256(content: bytes) -> str:

@@ -1,5 +1,6 @@
 """Small files in the folder of the tables: Python's on a disk of this machine, else Hadoop's."""
 
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -91,6 +92,17 @@ def content_of(spark: SparkSession, folder: str, name: str) -> bytes | None:
     """The content of a small file of a folder; None where there is no such file."""
     path = _path(spark, folder, name)
     return _content(path.getFileSystem(_settings(spark)), path)
+
+
+def is_same_folder(spark: SparkSession, one: str, other: str) -> bool:
+    """Whether two addresses are of one folder; links on a disk of this machine are followed."""
+    here = [local_folder(spark, each) for each in (one, other)]
+    if None not in here:
+        real = {os.path.realpath(str(each)) for each in here}
+        return len(real) == 1
+    paths = [_path(spark, each) for each in (one, other)]
+    whole = {str(each.getFileSystem(_settings(spark)).makeQualified(each)) for each in paths}
+    return len(whole) == 1
 
 
 def remove_folder(spark: SparkSession, folder: str) -> None:

@@ -131,6 +131,33 @@ def test_sums_and_manifest_name_every_file_and_notice_a_change(tmp_path: Path) -
     assert not intact()
 
 
+def test_no_file_of_a_report_is_left_without_a_checksum() -> None:
+    facts = made_facts.hanging()
+    sealed = {"verdict.json", "manifest.json", "SHA256SUMS"}
+    whole = files(facts, FORMATS)
+    # What is sealed stays as it is, here with bytes of evidence that are not at hand now.
+    bare = replace(facts, findings=tuple(replace(one, evidence=()) for one in facts.findings))
+    again = files(bare, ["html"], content=whole.get)
+    assert set(again) == set(whole)
+    assert {name for name in whole if again[name] != whole[name]} == {
+        "report.html", "manifest.json", "SHA256SUMS",
+    }  # fmt: skip
+    # What was changed, or has no checksum, is made again; so is all without a SHA256SUMS.
+    changed = whole | {"recheck.py": b"print('1 confirmed')", "report.sarif": b"{}"}
+    assert files(facts, ["html"], content=changed.get) == whole
+    unsealed = {name: b"" for name in whole if name != "SHA256SUMS"}
+    assert files(facts, ["html"], content=unsealed.get) == whole
+    # As is what is of another audit, or of another policy.
+    other = replace(facts, verdict=replace(facts.verdict, audit_id="other"))
+    assert files(other, ["junit"], content=whole.get) == files(other, FORMATS)
+    # What does not lie there is not made, and what was not made by a report stays out.
+    alone = {"report.junit.xml": whole["report.junit.xml"], "notes.txt": b"mine"}
+    assert set(files(facts, ["html"], content=alone.get)) == sealed | {
+        "report.html", "report.junit.xml",
+    }  # fmt: skip
+    assert set(files(facts, ["html"])) == sealed | {"report.html"}
+
+
 def test_a_signature_is_what_openssl_checks(tmp_path: Path) -> None:
     pytest.importorskip("cryptography", reason="signing needs the package cryptography")
     if not shutil.which("openssl"):

@@ -164,6 +164,10 @@ def test_other_code_audits_the_same_dump_anew_and_finds_nothing_new(
     older = ["report", "--out", str(out), "--audit", before]
     assert main([*older, "--format", "json"]) == 2
     assert "whose report would be replaced: name another folder" in capsys.readouterr().err
+    (tmp_path / "link").symlink_to(out)
+    for same in (str(out), f"{out}/.", str(tmp_path / "link")):
+        assert main([*older, "--format", "json", "--to", same]) == 2
+    assert "whose report would be replaced: name another folder" in capsys.readouterr().err
     assert json.loads((out / "verdict.json").read_text()) == verdict
     assert main([*older, "--format", "json", "--to", str(tmp_path / "old")]) == 1
     assert json.loads((tmp_path / "old/verdict.json").read_text())["audit_id"] == before

@@ -22,7 +22,7 @@ from jobs.report.gather import Source, examples, gather
 from jobs.report.seal import SIGNATURE
 from jobs.report.verdict import Verdict
 from jobs.spark import delta_tables
-from jobs.spark.files import are_there, content_of, write_files
+from jobs.spark.files import are_there, content_of, is_same_folder, write_files
 from jobs.verify.catalogue import CHECKS
 from schemas.tables import OF_INCIDENTS
 
@@ -124,8 +124,13 @@ def finished(
     return Finished(spark, out, verdict, row.depth, row.configuration, per_code)
 
 
-def check_is_newest(spark: SparkSession, out: str, audit_id: str) -> None:
-    """Raises UsageError where it is not the newest: who reads verdict.json there wants that one."""
+def check_is_newest(spark: SparkSession, out: str, audit_id: str, to: str | None) -> None:
+    """Raises UsageError where it is not the newest, and its files would be written to `out`.
+
+    Who reads verdict.json there wants that of the newest.
+    """
+    if to and not is_same_folder(spark, to, out):
+        return
     newest = finished_audit(spark, out, None).audit_id
     if newest != audit_id:
         raise UsageError(
@@ -160,10 +165,11 @@ def write_report(
 ) -> list[str]:
     """Writes verdict.json, the formats, and what seals them; returns the names of the files.
 
+    Among them are those of other formats that lie there, so that all are of the audit and sealed.
     Two reports that are written to one folder at once do not stay mixed: who finds that files of
     the other are among its own writes all of its own again.
     """
-    made = files(facts, formats, sign_key)
+    made = files(facts, formats, sign_key, lambda name: content_of(spark, folder, name))
     # The signature of files that are replaced is none of these.
     stale = {SIGNATURE} - set(made)
     for _ in range(MOST_TRIES):
