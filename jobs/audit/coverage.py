@@ -15,6 +15,7 @@ from jobs.model.missing import not_there
 from jobs.model.unread import UNREAD
 from jobs.verify.run import CRASHED, SKIPPED, CheckOutcome
 from schemas.topics import COORDINATOR_TOPICS, METADATA_TOPIC, OFFSETS_TOPIC, TXN_LOG_TOPIC
+from udfs.rules.absence import DEFAULT_COORDINATOR_PARTITIONS
 
 # The cleaner keeps the base offset of the first segment (`Cleaner.cleanSegments`); DeleteRecords is
 # refused for them (`ReplicaManager.deleteRecordsOnLocalLog`), and nobody calls it for these two.
@@ -121,7 +122,10 @@ def not_looked_at(
         )
     missing = not_there(dump, decoded.clusters)
     sentences += not_in_the_dump(dump, missing)
-    sentences += gone_from_logs(dump, missing)
+    sentences += gone_from_logs(dump)
+    counts = [one.partitions.get(TXN_LOG_TOPIC) for one in decoded.clusters.by_id.values()]
+    total = max((one for one in counts if one is not None), default=None)
+    sentences += coordinator_partitions_missing(dump, missing, total)
     if not any(p.topic == TXN_LOG_TOPIC for p in dump.partitions):
         sentences.append(
             "No __transaction_state in the dump: the decisions of the coordinators are unknown."
@@ -204,11 +208,8 @@ def _named(partitions: Iterable[DumpPartition]) -> str:
     return f"{_partitions(len(names))} ({', '.join(names[:NAMED])}{more})"
 
 
-def gone_from_logs(dump: Dump, missing: Sequence[MissingPartition]) -> Iterator[str]:
-    """What brokers had removed before the copy, and what they wrote after it: it is not judged.
-
-    `missing`: of `not_there`.
-    """
+def gone_from_logs(dump: Dump) -> Iterator[str]:
+    """What brokers had removed before the copy, and what they wrote after it: it is not judged."""
     begun_late = [one for one in dump.partitions if _start(one) > 0]
     trimmed = [one for one in begun_late if one.topic not in NEVER_TRIMMED]
     if trimmed:
@@ -230,12 +231,29 @@ def gone_from_logs(dump: Dump, missing: Sequence[MissingPartition]) -> Iterator[
     ]
     if cleaned:
         yield f"{_named(cleaned)}: records that the cleaner removed cannot be checked."
+
+
+def coordinator_partitions_missing(
+    dump: Dump, missing: Sequence[MissingPartition], total: int | None
+) -> Iterator[str]:
+    """Partitions of `__transaction_state` that nobody lists, and that the dump does not have.
+
+    `missing`: of `not_there`; `total`: how many there are by `__cluster_metadata`, None if unknown.
+    """
     numbers = {one.partition for one in dump.partitions if one.topic == TXN_LOG_TOPIC}
+    if not numbers:
+        return
     listed = {one.partition for one in missing if one.topic == TXN_LOG_TOPIC}
-    gaps = set(range(max(numbers, default=0))) - numbers - listed
+    gaps = set(range(max(*numbers, total or 0))) - numbers - listed
     if gaps:
         named = ", ".join(str(number) for number in sorted(gaps)[:NAMED])
         yield f"{len(gaps):,} partitions of {TXN_LOG_TOPIC} are not in the dump: {named}."
+    told = total is not None or any(one.coordinator_partitions for one in dump.directories)
+    if not told and max(numbers) + 1 != DEFAULT_COORDINATOR_PARTITIONS:
+        yield (
+            f"Neither __cluster_metadata nor a checkpoint of the dump tells how many partitions "
+            f"{TXN_LOG_TOPIC} has: some above {max(numbers)} may be missing."
+        )
 
 
 def _start(partition: DumpPartition) -> int:
