@@ -882,6 +882,10 @@ def entry_of(folder: Path, batch: Batch, record: Record) -> Entry:
 # The folders that were audited: their log directories, copies, and logs of the coordinator.
 
 
+# In the root of a file system; only root may list it.
+LOST_AND_FOUND = "lost+found"
+
+
 @cache
 def folders_of(root: Path) -> dict[str, list[Path]]:
     """The folders below one, itself among them, by name; links are followed, each folder once.
@@ -890,7 +894,8 @@ def folders_of(root: Path) -> dict[str, list[Path]]:
     """
 
     def refuse(error: OSError) -> None:
-        raise error
+        if Path(error.filename).name != LOST_AND_FOUND:
+            raise error
 
     found: dict[str, list[Path]] = {}
     seen: set[str] = set()

@@ -18,8 +18,6 @@ EXPECTED = (
 # Log directories are searched so many folders deep.
 DEEPEST = 6
 PROPERTIES = "meta.properties"
-# A copy that broke off may have nothing else.
-CHECKPOINT = "replication-offset-checkpoint"
 # In the root of a file system; only root may list it.
 LOST_AND_FOUND = "lost+found"
 DELETED_SEGMENT, SWAPPED_SEGMENT = ".log.deleted", ".log.swap"
@@ -113,7 +111,7 @@ def is_log_directory(folder: DumpPath) -> bool:
 
     Raises OSError where it cannot be listed.
     """
-    if any((folder / name).is_file() for name in (PROPERTIES, CHECKPOINT)):
+    if (folder / PROPERTIES).is_file():
         return True
     kinds = (is_partition_folder, _was_partition_folder, _is_closed_partition)
     return any(is_one(entry) for entry in subfolders(folder) for is_one in kinds)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from jobs.collect import broker_answers
-from jobs.collect.folders import CHECKPOINT, PROPERTIES
+from jobs.collect.folders import PROPERTIES
 from jobs.collect.manifest import (
     ALL_TOPICS,
     NAME,
@@ -30,7 +30,7 @@ LARGEST_BROKER_ID = (1 << 31) - 1
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 # name of the file, attribute of LogDirectory
 CHECKPOINTS = (
-    (CHECKPOINT, "high_watermarks"),
+    ("replication-offset-checkpoint", "high_watermarks"),
     ("log-start-offset-checkpoint", "log_starts"),
     ("recovery-point-offset-checkpoint", "recovery_points"),
     ("cleaner-offset-checkpoint", "cleaner"),

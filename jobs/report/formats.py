@@ -6,7 +6,7 @@ from pathlib import Path
 from jobs.report import junit, repair, report_json, sarif
 from jobs.report.facts import Facts
 from jobs.report.recheck_file import recheck_file
-from jobs.report.seal import SUMS, is_sealed, seal
+from jobs.report.seal import SUMS, is_named, is_sealed, seal
 
 
 def _page(facts: Facts) -> str:
@@ -52,8 +52,11 @@ def files(
     asked = list(formats)
     made = {VERDICT: facts.verdict.as_json().encode()}
     others = [file for name in FORMATS if name not in asked for file in files_of(name)]
-    lying = {file: found for file in others if (found := content(file)) is not None}
-    sums = content(SUMS) if lying and content(VERDICT) == made[VERDICT] else None
+    sums = content(SUMS)
+    ours = [file for file in others if is_named(file, sums)]
+    lying = {file: found for file in ours if (found := content(file)) is not None}
+    if content(VERDICT) != made[VERDICT]:
+        sums = None
     for name in FORMATS:
         there = {file: lying[file] for file in files_of(name) if file in lying}
         if len(there) == len(files_of(name)) and is_sealed(there, sums):

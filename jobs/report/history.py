@@ -13,6 +13,8 @@ from schemas.violation import FINDING_KEY
 
 # What tells a copy of a partition from others.
 COPY = ("topic", "partition", "broker")
+# A file in a partition's folder, by its path.
+IN_FOLDER = "([^/]+-[0-9]+)/[^/]+$"
 # A page shows a season of nightly audits.
 LONGEST_HISTORY = 90
 
@@ -84,13 +86,17 @@ def since(previous_audit_id: str, findings: DataFrame, before: DataFrame, read: 
     """What changed between two audits; both are rows of the table `violation`.
 
     `read`: columns COPY, the copies of partitions that this audit could read. What the audit before
-    found only in others is not gone.
+    found only in others, or proved by another partition that is not there now, is not gone.
     """
     there = _places(findings).select("identity")
     of_before = _places(before)
     kept = of_before.join(there, on="identity", how="left_semi").select("key")
     here = read.select(F.struct(*COPY).alias("read"))
     looked_at = of_before.join(here, _may_be_one(), "left_semi").select("key")
+    unproven = _named_by_evidence(before).join(
+        read.select(_folder(F.col("topic"), F.col("partition"))), on="folder", how="left_anti"
+    )
+    looked_at = looked_at.join(unproven.select("key"), on="key", how="left_anti")
     lost = before.withColumn("key", F.struct(*FINDING_KEY)).join(kept, on="key", how="left_anti")
     placeless = F.col("topic").isNull()
     gone = lost.filter(~placeless).join(looked_at, on="key", how="left_semi")
@@ -110,6 +116,19 @@ def since(previous_audit_id: str, findings: DataFrame, before: DataFrame, read: 
     for row in sorted(told.collect()):
         numbers[row.side][row.verdict] = row.number
     return Since(previous_audit_id, numbers["new"], numbers["gone"], unseen=numbers["unseen"])
+
+
+def _folder(topic: Column, partition: Column) -> Column:
+    return F.concat_ws("-", topic, partition.cast("string")).alias("folder")
+
+
+def _named_by_evidence(findings: DataFrame) -> DataFrame:
+    """One row a partition's folder in the evidence of a finding: key (FINDING_KEY), folder."""
+    each = findings.select(
+        F.struct(*FINDING_KEY).alias("key"), F.explode("evidence.file").alias("file")
+    )
+    folder = F.regexp_extract("file", IN_FOLDER, 1)
+    return each.select("key", folder.alias("folder")).filter(F.col("folder") != "")
 
 
 def _may_be_one() -> Column:

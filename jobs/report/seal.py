@@ -52,6 +52,12 @@ def is_sealed(files: Mapping[str, bytes], sums: bytes | None) -> bool:
     return all(f"{_sha256(content)}  {name}" in lines for name, content in files.items())
 
 
+def is_named(file: str, sums: bytes | None) -> bool:
+    """Whether SHA256SUMS has a file of that name, so that it is of a report; not without one."""
+    lines = (sums or b"").decode("utf-8", "replace").splitlines()
+    return any(line.endswith(f"  {file}") for line in lines)
+
+
 def _sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 

@@ -142,17 +142,17 @@ def test_no_file_of_a_report_is_left_without_a_checksum() -> None:
     assert {name for name in whole if again[name] != whole[name]} == {
         "report.html", "manifest.json", "SHA256SUMS",
     }  # fmt: skip
-    # What was changed, or has no checksum, is made again; so is all without a SHA256SUMS.
+    # What was changed since is made again.
     changed = whole | {"recheck.py": b"print('1 confirmed')", "report.sarif": b"{}"}
     assert files(facts, ["html"], content=changed.get) == whole
-    unsealed = {name: b"" for name in whole if name != "SHA256SUMS"}
-    assert files(facts, ["html"], content=unsealed.get) == whole
     # As is what is of another audit, or of another policy.
     other = replace(facts, verdict=replace(facts.verdict, audit_id="other"))
     assert files(other, ["junit"], content=whole.get) == files(other, FORMATS)
     # What does not lie there is not made, and what was not made by a report stays out.
-    alone = {"report.junit.xml": whole["report.junit.xml"], "notes.txt": b"mine"}
-    assert set(files(facts, ["html"], content=alone.get)) == sealed | {
+    alone = {"report.junit.xml": b"of another tool", "notes.txt": b"mine"}
+    assert set(files(facts, ["html"], content=alone.get)) == sealed | {"report.html"}
+    named = files(other, ["junit"]) | {"report.sarif": b"of another tool"}
+    assert set(files(facts, ["html"], content=named.get)) == sealed | {
         "report.html", "report.junit.xml",
     }  # fmt: skip
     assert set(files(facts, ["html"])) == sealed | {"report.html"}

@@ -121,6 +121,13 @@ def findings(spark: SparkSession, *rows: dict[str, Any]) -> DataFrame:
     )
 
 
+# Of one finding by the partition where it is, of others by the coordinator's log too.
+EVIDENCE = """
+    if(topic is null, array(named_struct('file', 'b/meta.properties', 'byte_position', 0L,
+        'byte_length', 1L, 'role', 'r')),
+    transform(array('b/h-0/0.log', 'b/__transaction_state-3/0.log'), one -> named_struct(
+        'file', one, 'byte_position', 0L, 'byte_length', 1L, 'role', 'r')))
+"""
 COPIES = "topic string, partition int, broker int"
 
 
@@ -180,6 +187,13 @@ def test_what_was_not_looked_at_again_is_not_gone(spark: SparkSession) -> None:
     )
     assert (told.new, told.gone) == ({}, {"violation": 3})
     assert told.unseen == {"suspect": 2}
+    told = history.since(
+        "id",
+        before.limit(0),
+        before.withColumn("evidence", F.expr(EVIDENCE)),
+        spark.createDataFrame([("h", 0, 1), ("h", 0, 1)], COPIES),
+    )
+    assert (told.gone, told.unseen) == ({"violation": 1}, {"suspect": 2, "violation": 2})
     anywhere = spark.createDataFrame([("h", 0, None), ("h", 1, 1)], COPIES)
     told = history.since("id", before.limit(0), before, anywhere)
     assert (told.gone, told.unseen) == ({"violation": 3, "suspect": 2}, {})

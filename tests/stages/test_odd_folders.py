@@ -158,15 +158,6 @@ def test_what_a_checkpoint_lists_is_missed(tmp_path: Path) -> None:
     ]
 
 
-def test_of_a_copy_that_broke_off_its_checkpoint_tells_what_is_missing(tmp_path: Path) -> None:
-    put(tmp_path / "a" / "h-0" / SEGMENT, BATCH)
-    put(tmp_path / "b" / "replication-offset-checkpoint", b"0\n2\nh 0 1\nh 1 7\n")
-    dump = collect([tmp_path])
-    assert list(not_in_the_dump(dump, dump.missing)) == [
-        "2 partitions that b/replication-offset-checkpoint lists are not in the dump: h-0, h-1."
-    ]
-
-
 def test_many_missing_partitions_are_one_sentence(tmp_path: Path) -> None:
     put(tmp_path / "h-0" / SEGMENT, BATCH)
     lines = "".join(f"t {number} 5\n" for number in range(5000))

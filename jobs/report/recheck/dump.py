@@ -17,6 +17,9 @@ from jobs.report.recheck.copies import END_OF_OFFSETS, Copy, copy_of
 from jobs.report.recheck.internal_topics import TXN_LOG, placed
 from jobs.report.recheck.results import HoldsError, LostRecordsError, MissingError, UndecidedError
 
+# In the root of a file system; only root may list it.
+LOST_AND_FOUND = "lost+found"
+
 
 @cache
 def folders_of(root: Path) -> dict[str, list[Path]]:
@@ -26,7 +29,8 @@ def folders_of(root: Path) -> dict[str, list[Path]]:
     """
 
     def refuse(error: OSError) -> None:
-        raise error
+        if Path(error.filename).name != LOST_AND_FOUND:
+            raise error
 
     found: dict[str, list[Path]] = {}
     seen: set[str] = set()
