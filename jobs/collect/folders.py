@@ -111,10 +111,11 @@ def is_log_directory(folder: DumpPath) -> bool:
 
     Raises OSError where it cannot be listed.
     """
+    inside = subfolders(folder)
     if (folder / PROPERTIES).is_file():
         return True
     kinds = (is_partition_folder, _was_partition_folder, _is_closed_partition)
-    return any(is_one(entry) for entry in subfolders(folder) for is_one in kinds)
+    return any(is_one(entry) for entry in inside for is_one in kinds)
 
 
 def _below(
@@ -128,7 +129,6 @@ def _below(
         inner = f"{label}{entry.name}/"
         try:
             directory = is_log_directory(entry)
-            subfolders(entry)
         except OSError as error:
             # It may be a broker's.
             if entry.name != LOST_AND_FOUND:
