@@ -254,7 +254,9 @@ ABORTED_TYPE = table(
 GROUP_FAULT_TYPE = table(
     string("fault", "undecodable or misplaced"),
     string("group", "group; null where the key cannot be decoded"),
-    long("offset", "offset of the record; of a misplaced group its first in the split"),
+    string("key", "of a misplaced group, topic-partition of a commit; null: of the group's record"),
+    boolean("alive", "of a misplaced group: whether the last record of the key has a value"),
+    long("offset", "offset of the record; of a misplaced group the key's first in the split"),
     long("position", "byte position of its batch"),
     integer("length", "size of its batch, bytes"),
     string("error", "why key or value could not be decoded; null for a misplaced group"),

@@ -121,6 +121,8 @@ class OffsetsSplit:
         return {
             "fault": fault,
             "group": None if key is None else key.group,
+            "key": None,
+            "alive": None,
             "offset": int(self._read.offset[record]),
             "position": int(headers.position[batch]) + self._split["start"],
             "length": int(headers.length[batch]),
@@ -128,7 +130,7 @@ class OffsetsSplit:
         }
 
     def placement(self) -> tuple[list[Row], Row]:
-        """Rows of groups that belong elsewhere, and what the summary says of their partitions.
+        """Rows of keys of groups that belong elsewhere; what the summary says of partitions.
 
         The number of partitions is assumed; whether any other number fits all groups, the
         divisors of all splits show together.
@@ -139,7 +141,10 @@ class OffsetsSplit:
             if key is not None and key.group is not None:
                 numbers_of.setdefault(key.group, []).append(number)
         _, first, totals = np.unique(self._read.key, return_index=True, return_counts=True)
-        divisor, placed, misplaced, rows = 0, 0, 0, []
+        _, behind = np.unique(self._read.key[::-1], return_index=True)
+        alive = self._read.has_value[::-1][behind]
+        divisor, placed, misplaced = 0, 0, 0
+        rows: list[Row] = []
         for group, numbers in numbers_of.items():
             hashed = placing_hash(group)
             divisor = math.gcd(divisor, hashed - here)
@@ -148,7 +153,11 @@ class OffsetsSplit:
                 placed += count
             else:
                 misplaced += count
-                rows.append(self._fault(int(first[numbers].min()), MISPLACED, None))
+                rows.extend(
+                    self._fault(int(first[number]), MISPLACED, None)
+                    | {"key": self._name(number), "alive": bool(alive[number])}
+                    for number in numbers
+                )
         newer = (self._kind > offsets_log.GROUP_METADATA_TYPE) | (
             (self._kind < 0) & (self._kind != NO_KIND)
         )
@@ -158,6 +167,11 @@ class OffsetsSplit:
             "misplaced_records": misplaced,
             "group_divisor": divisor,
         }
+
+    def _name(self, number: int) -> str | None:
+        """The partition that a key commits an offset of; None for the record of the group."""
+        key = self._keys.decoded[number]
+        return None if key is None or key.topic is None else f"{key.topic}-{key.partition}"
 
     def commits(self) -> tuple[Commits, Int64s]:
         """The commits that could be read, and the record of each."""

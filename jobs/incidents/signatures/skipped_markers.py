@@ -26,7 +26,8 @@ it has no Complete record. Data that the cleaner has passed: it passes decided d
 marker was there and is lost.
 
 Known bug: KAFKA-20734, seen in 4.3.0. 3.9 queues the markers of such partitions and tries again
-(`TransactionMarkerChannelManager`, `Node.noNode`).
+(`TransactionMarkerChannelManager`, `Node.noNode`). At level INFO the coordinator logs which
+partitions it takes for deleted ones.
 """
 
 from typing import Any
@@ -95,6 +96,11 @@ SIGNATURE = Signature(
         correct_results(),
         *abort_offsets(INVISIBLE, back=(VISIBLE,)),
         produce_again(),
+        Step(
+            "See which it was: server.log of the coordinator has an INFO line with 'likely deleted "
+            "already', the transactional id and the partitions where it skipped markers. Without "
+            "that line the marker was lost with the power",
+        ),
         Step(
             "Until a release has the fix: shut brokers down cleanly. After a kill, keep producers "
             "stopped until the broker has been fenced and is back. A partition with one replica "

@@ -67,19 +67,25 @@ def group_record_context(
     files: DataFrame,
     assumed_partitions: int | None,
 ) -> Context:
-    """Rows of `log_row.GROUP_FAULT_TYPE`.
+    """Rows of `log_row.GROUP_FAULT_TYPE`, without key and alive.
 
-    A group in a wrong partition is one row, at its first record; a record that cannot be decoded
-    is one of its own. Added: some_number_fits and most_fit, see `placement`.
+    A group in a wrong partition is one row, at its first record, if it has more there than
+    tombstones, as a deleted group has. A record that cannot be decoded is a row of its own. Added:
+    some_number_fits and most_fit, see `placement`.
     """
     place = F.struct("offset", "position", "length", "file_index", "error")
     own = F.when(F.col("fault") == "undecodable", F.col("offset"))
+    keys = faults.groupBy("partition_index", "fault", "group", "key", own.alias("own")).agg(
+        F.min(place).alias("first"),
+        F.coalesce(F.max_by("alive", "offset"), F.lit(True)).alias("alive"),
+    )
     needed = partition_info.select(
         "partition_index", "topic", "partition", "broker", "replicated_below"
     )
     rows = inner(
-        faults.groupBy("partition_index", "fault", "group", own.alias("own"))
-        .agg(F.min(place).alias("first"))
+        keys.groupBy("partition_index", "fault", "group", "own")
+        .agg(F.min("first").alias("first"), F.max("alive").alias("alive"))
+        .filter("alive")
         .select("partition_index", "fault", "group", "first.*"),
         small(needed),
         on="partition_index",

@@ -7,9 +7,10 @@ Why it is wrong: the coordinator of a group is the leader of exactly that partit
 another partition are lost to the group: it starts from its reset policy and may process records
 twice.
 
-When it is legal: never. But the number of partitions is not written in the log. If one number fits
-every group of the dump, nothing is reported. If none does, the groups that contradict the number
-most groups fit are reported.
+When it is legal: a group that was deleted, or whose offsets expired, before partitions were added
+to the topic: the last record of each of its keys there is a tombstone, and nothing is reported. The
+number of partitions is not written in the log. If one number fits every group of the dump, nothing
+is reported. If none does, the groups that contradict the number most groups fit are reported.
 
 Evidence: the batch of the group's first record there.
 """
