@@ -40,6 +40,7 @@ DUMP_PARTITION = table(
     integer("metadata_file", "file_index of that partition.metadata"),
     integer("topic_partitions", "partition count by __cluster_metadata; null: unknown"),
     boolean("created_once", "by __cluster_metadata there never was another topic of this name"),
+    boolean("created_again", "by __cluster_metadata there was another topic of this name before"),
     boolean("never_compacted", "by __cluster_metadata cleanup.policy was always delete"),
     long("unallocated_from", "first producer id that no broker had been allocated when "
          "__cluster_metadata was copied; null: unknown"),

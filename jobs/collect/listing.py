@@ -68,6 +68,7 @@ def _static_row(
         "metadata_file": partition.metadata_file,
         "topic_partitions": cluster.partitions.get(partition.topic),
         "created_once": once,
+        "created_again": partition.topic in cluster.created_again,
         "never_compacted": partition.topic in cluster.never_compacted,
         "unallocated_from": cluster.next_producer_id,
         "cluster_id": partition.cluster_id,

@@ -141,12 +141,16 @@ def _of_all_copies(copies: Sequence[tuple[DumpMetadataLog, MetadataCopy]]) -> Cl
 def _cluster(copy: MetadataCopy) -> Cluster:
     """What is true of the cluster by its longest copy."""
     blocks = [fact["number"] for fact in copy.of_kind(ProducerIds)]
+    ids: dict[str, set[str]] = defaultdict(set)
+    for fact in copy.of_kind(CreatedTopic):
+        ids[fact["name"]].add(fact["topic_id"])
     cluster = Cluster(
         up_to_ms=copy.up_to_ms,
         next_producer_id=max(blocks) if blocks and copy.whole else None,
         partitions=partition_numbers(copy) if copy.whole else {},
         topic_ids=topic_ids(copy) if copy.whole else {},
         replicas=assigned_brokers(copy) if copy.whole else {},
+        created_again=frozenset(name for name, found in ids.items() if len(found) > 1),
         expirations_ms=_expirations(copy),
         kraft_only=copy.kraft_only(),
         compacted=frozenset(
@@ -155,10 +159,6 @@ def _cluster(copy: MetadataCopy) -> Cluster:
     )
     if not copy.from_the_beginning():
         return cluster
-    created = copy.of_kind(CreatedTopic)
-    ids: dict[str, set[str]] = defaultdict(set)
-    for fact in created:
-        ids[fact["name"]].add(fact["topic_id"])
     return replace(
         cluster,
         created_once=frozenset(name for name, found in ids.items() if len(found) == 1),

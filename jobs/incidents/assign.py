@@ -26,11 +26,13 @@ from jobs.incidents.signature import (
     DIVERGED_CLEANED,
     DIVERGED_WITHIN,
     ENDS_BELOW,
+    FENCED,
     FORGOTTEN,
     HANGING,
     IN_NONE,
     LOST,
     MISSING_MARKER,
+    OF_LOWER_EPOCH,
     UNDECIDED_MARKER,
 )
 from jobs.model.found import (
@@ -44,6 +46,7 @@ from jobs.model.found import (
     NO_DATA,
     ONE_LEADER_EPOCH,
     PREPARE_RECORD,
+    STORED_AGAIN,
     THOUGH_COMMITTED,
 )
 from jobs.spark.joins import small
@@ -109,6 +112,7 @@ def _rows(findings: DataFrame) -> DataFrame:
     within = (F.col("code") == DIVERGED) & F.col("found").endswith(EQUAL_AGAIN)
     forgotten = (F.col("code") == HANGING) & F.col("found").contains(THOUGH_COMMITTED)
     in_none = (F.col("code") == ENDS_BELOW) & F.col("found").contains(IN_NO_REPLICA)
+    again = F.col("code").isin(FENCED, OF_LOWER_EPOCH) & F.col("found").endswith(STORED_AGAIN)
     lost_decision = (F.col("code") == UNDECIDED_MARKER) & (F.col("verdict") == VIOLATION)
     label = (
         F.when(lost, LOST)
@@ -116,6 +120,7 @@ def _rows(findings: DataFrame) -> DataFrame:
         .when(alike, DIVERGED_ALIKE)
         .when(within, DIVERGED_WITHIN)
         .when(forgotten, FORGOTTEN)
+        .when(again, F.concat("code", F.lit("/again")))
         .when(in_none, IN_NONE)
         .when(lost_decision, DECISION_LOST)
         .when((F.col("code") == BUMPED) & surely(F.col("of_version_2")), BUMPED_BY_2)

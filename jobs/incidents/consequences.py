@@ -11,7 +11,7 @@ from jobs.incidents.known import Known, shaped
 from jobs.incidents.lost import lost
 from jobs.incidents.misdecided import misdecided
 from jobs.incidents.ranges import contiguous
-from jobs.incidents.signature import BLOCKED, DIVERGED, FORGOTTEN, IN_NONE, LOST
+from jobs.incidents.signature import AGAIN, BLOCKED, DIVERGED, FORGOTTEN, IN_NONE, LOST
 from jobs.model.ending import NAMES, UNENDED, ending, older_epoch
 from jobs.model.owners import with_coordinator
 from jobs.spark.joins import inner, small
@@ -19,7 +19,7 @@ from jobs.spark.kept import KeptFrames
 from schemas.verdicts import VIOLATION
 from udfs.arrow.data_between import Between
 
-TWICE = "duplicate_batch"
+TWICE = frozenset({"duplicate_batch", *AGAIN})
 CUT = frozenset({LOST, DIVERGED})
 RANGES_OF = ("incident", *PLACE)
 WENT_BACK = frozenset({"offset_commit_regression", "offset_commit_outcome_mismatch"})
@@ -41,7 +41,7 @@ def consequences(
         frames += lost(mine, known, kept)
     if IN_NONE in labels:
         frames.append(_in_none(mine))
-    if TWICE in labels:
+    if not TWICE.isdisjoint(labels):
         frames.append(_twice(mine))
     if not WENT_BACK.isdisjoint(labels):
         frames.append(_went_back(mine))
@@ -169,7 +169,7 @@ def _in_none(placed: DataFrame) -> DataFrame:
 
 def _twice(placed: DataFrame) -> DataFrame:
     """Batches that are stored a second time."""
-    rows = placed.filter((F.col("label") == TWICE) & (F.col("verdict") == VIOLATION))
+    rows = placed.filter(F.col("label").isin(*TWICE) & (F.col("verdict") == VIOLATION))
     size = F.sum(F.col("last_offset") - F.col("first_offset") + 1)
     return shaped(
         contiguous(_offsets(rows), RANGES_OF, size.alias("records")),

@@ -37,10 +37,13 @@ DECISION_LOST = f"{UNDECIDED_MARKER}/proven"
 # Data of a higher epoch behind open data, of a producer of transaction.version 2.
 BUMPED = "epoch_bump_inside_open_txn"
 BUMPED_BY_2 = f"{BUMPED}/version_2"
+# A batch of a lower epoch; and one that is in the log before, byte for byte.
+FENCED, OF_LOWER_EPOCH = "zombie_write_after_fence", "producer_epoch_regression"
+AGAIN = (f"{FENCED}/again", f"{OF_LOWER_EPOCH}/again")
 # A finding with such a label has the code of its check, too.
 PARTS = {
     MISSING_MARKER: LOST, HANGING: FORGOTTEN, ENDS_BELOW: IN_NONE, UNDECIDED_MARKER: DECISION_LOST,
-    BUMPED: BUMPED_BY_2,
+    BUMPED: BUMPED_BY_2, FENCED: AGAIN[0], OF_LOWER_EPOCH: AGAIN[1],
 }  # fmt: skip
 DIVERGED = "replica_divergence"
 # A finding of that check where one copy was offline while the cleaner passed the other.

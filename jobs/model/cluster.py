@@ -24,15 +24,16 @@ class Cluster:
     """A cluster by its longest `__cluster_metadata`; unknown facts are None or empty.
 
     `next_producer_id`: before `up_to_ms` (ms, the controller's clock) no id from it on was given
-    out. `partitions`: topic -> number of partitions; `topic_ids`: -> id of the topic that has
-    the name; `replicas`: topic -> partition -> brokers that it is assigned to; `deleted`: ids of
-    topics that are deleted. `created_once`: topics of which there never
-    was another one of that name. `never_compacted`: topics that never had another cleanup.policy
-    than delete; `never_deleted`: than compact. `compacted`: topics that had compact among theirs at
-    some time. `expirations_ms`: each producer.id.expiration.ms that a broker was given.
-    `kraft_only`: by its `__cluster_metadata` it was not migrated from ZooKeeper. `registered`: the
-    ids of all brokers that it had up to `registered_up_to_ms` (ms, the controller's clock); None
-    for that moment: all of them had stopped, and had no other to the end of their logs.
+    out. `partitions`: topic -> number of partitions; `topic_ids`: -> id of the topic that has the
+    name; `replicas`: topic -> partition -> brokers that it is assigned to; `deleted`: ids of topics
+    that are deleted. `created_once`: topics of which there never was another one of that name;
+    `created_again`: those of which there was. `never_compacted`: topics that never had another
+    cleanup.policy than delete; `never_deleted`: than compact. `compacted`: topics that had compact
+    among theirs at some time. `expirations_ms`: each producer.id.expiration.ms that a broker was
+    given. `kraft_only`: by its `__cluster_metadata` it was not migrated from ZooKeeper.
+    `registered`: the ids of all brokers that it had up to `registered_up_to_ms` (ms, the
+    controller's clock); None for that moment: all of them had stopped, and had no other to the end
+    of their logs.
     """
 
     up_to_ms: int | None = None
@@ -42,6 +43,7 @@ class Cluster:
     replicas: Mapping[str, Mapping[int, frozenset[int]]] = field(default_factory=dict)
     deleted: frozenset[str] = frozenset()
     created_once: frozenset[str] = frozenset()
+    created_again: frozenset[str] = frozenset()
     never_compacted: frozenset[str] = frozenset()
     never_deleted: frozenset[str] = frozenset()
     compacted: frozenset[str] = frozenset()

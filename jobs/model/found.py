@@ -9,6 +9,8 @@ NO_DATA = "no marker and no data of it after offset "
 DECIDED_COMMIT = "COMMIT"
 # Open data that provably came after the end of their own transaction, whatever that was.
 AFTER_THE_END = ", and after the end of their transaction"
+# producer_epoch_regression, zombie_write_after_fence: a batch that is there since before.
+STORED_AGAIN = ", byte for byte a batch that is in the log before"
 # hanging_transaction: a coordinator has lost all that it knew of the producer.
 THOUGH_COMMITTED = ", though a coordinator committed transactions of it"
 # Open data about all of which ABORT is proven to be decided (`udfs.rules.ending`).

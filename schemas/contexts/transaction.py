@@ -38,8 +38,8 @@ COLUMNS = """
     age_ms bigint, hangs boolean, overdue boolean, start_untold boolean, unmarked_decision
     boolean, broker int, topic string, partition int, cleaner_checkpoint bigint,
     has_log_start_checkpoint boolean, clean_shutdown boolean, coordinator_topic boolean,
-    first_base bigint, created_once boolean, log_start_offset bigint, log_start_known boolean,
-    replicated_below bigint, start_known boolean,
+    first_base bigint, created_once boolean, created_again boolean, log_start_offset bigint,
+    log_start_known boolean, replicated_below bigint, start_known boolean,
     missing array<struct<first:bigint, end:bigint, producer_id:bigint>>,
     holes array<struct<first:bigint, end:bigint, producer_id:bigint>>, outlasted boolean,
     emptied array<struct<first:bigint, end:bigint, producer_id:bigint, producer_epoch:int>>,

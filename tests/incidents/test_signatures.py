@@ -8,6 +8,7 @@ from plain_traits import kind_of
 
 from jobs.incidents.catalogue import SIGNATURES, manual
 from jobs.incidents.signature import (
+    AGAIN,
     BUMPED_BY_2,
     CAME_LATE,
     CONSISTENT,
@@ -27,7 +28,7 @@ from jobs.model.incident import CONSEQUENCES
 from jobs.verify.catalogue import CHECKS
 
 CODES = {check.code for check in CHECKS}
-LABELS = {BUMPED_BY_2, DECISION_LOST, LOST, FORGOTTEN, IN_NONE, DIVERGED_CLEANED, DIVERGED_ALIKE,
+LABELS = {*AGAIN, BUMPED_BY_2, DECISION_LOST, LOST, FORGOTTEN, IN_NONE, DIVERGED_CLEANED, DIVERGED_ALIKE,
           DIVERGED_WITHIN}  # fmt: skip
 HANGS, TORN, DIVERGED = "hanging_transaction", "torn_transaction", "replica_divergence"
 # What no case has in `cases/*.yaml`, where all others are real logs.

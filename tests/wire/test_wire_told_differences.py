@@ -48,7 +48,7 @@ def differences(folder: Path, split_bytes: int) -> dict[str, list[dict[str, Any]
             before.stable, after.stable,
             *([p._asdict() for p in moment.producers] if moment.producers is not None else None
               for moment in (before, after)),
-            one.fetched_from,
+            one.fetched_from, one.log_start,
         )  # fmt: skip
         named = dict(zip(TOLD.names, told, strict=True))
         given = [

@@ -38,6 +38,7 @@ TOLD = table(
     array("producers_before", PRODUCER_TOLD, "its producers before the fetch; null: not told"),
     array("producers_after", PRODUCER_TOLD, "the same after the fetch"),
     long("fetched_from", "first offset that was fetched between the two; null: not known"),
+    long("log_start", "log start offset, as the leader told it; null: not told"),
 )
 """One row a partition of which a leader said something."""
 
@@ -83,6 +84,11 @@ class Memory(NamedTuple):
     told: dict[str, Any]
     before: Mapping[int, dict[str, Any]] | None
     after: Mapping[int, dict[str, Any]] | None
+
+    @property
+    def log_start(self) -> int:
+        """The log start offset; 0 if it is not told."""
+        return self.told["log_start"] or 0
 
     def open_at_both(self, producer: int) -> int:
         """First offset of the transaction that is open in both answers; NONE for none."""
@@ -167,7 +173,7 @@ def _of_producer(memory: Memory, producer: int, log: np.void | None) -> dict[str
     log_open = NONE if log is None else int(log["txn_first_offset"])
     told_open = memory.open_at_both(producer)
     if told_open >= 0 and told_open != log_open:
-        if told_open >= memory.told["end_offset"]:
+        if told_open >= memory.told["end_offset"] or _began_below(memory, told_open, log):
             return None
         epoch = (memory.before or {})[producer]["epoch"]
         named = {"producer_id": producer, "producer_epoch": epoch} if log is None else {}
@@ -180,6 +186,15 @@ def _of_producer(memory: Memory, producer: int, log: np.void | None) -> dict[str
         return _row(memory, OPEN_IN_LOG, log, passed=passed) | _opens(NONE, log_open)
     told = memory.unchanged(producer)
     return None if told is None or log is None else _of_state(memory, told, log)
+
+
+def _began_below(memory: Memory, told_open: int, log: np.void | None) -> bool:
+    """Whether the log could not have it open there: it begins below the log start.
+
+    The leader remembers it while no marker is behind the log start (`ProducerStateManager`).
+    """
+    ended = log is not None and int(log["marker_offset"]) >= memory.log_start
+    return told_open < memory.log_start and not ended
 
 
 def _opens(told: int, log: int) -> dict[str, Any]:
@@ -251,7 +266,8 @@ def _of_stable_offset(memory: Memory, states: States) -> list[dict[str, Any]]:
         if any(0 <= memory.open_at_both(one) <= before for one in memory.before or ()):
             return []
         return [_row(memory, STABLE_BEHIND, None, begins=before) | text]
-    if holder is None or holds is None or min(before, after) <= holds:
+    # It is never below the log start (`UnifiedLog.maybeIncrementFirstUnstableOffset`).
+    if holder is None or holds is None or min(before, after) <= max(holds, memory.log_start):
         return []
     if memory.open_at_neither(int(holder["producer_id"]), holds):
         return []

@@ -1,7 +1,7 @@
 """A broker had lost a producer's state, and accepted its batches twice or with a gap.
 
-What it looks like: a batch that is stored twice, or sequences that begin at 0 again or leave a gap,
-after the broker may have forgotten the producer.
+What it looks like: a batch that is stored twice, also with an epoch that was raised since, or
+sequences that begin at 0 again or leave a gap, after the broker may have forgotten the producer.
 
 Why: producer state expires (`producer.id.expiration.ms`, `transactional.id.expiration.ms`), is
 deleted by DeleteRecords in old releases, or is lost with the snapshots. Without it the broker
@@ -15,7 +15,7 @@ a producer; a client that assigns wrong sequences.
 Known bug: KAFKA-9144 (markers do not renew the state, before 2.4.1 and 2.5.0).
 """
 
-from jobs.incidents.signature import MOMENT, Signature, Step
+from jobs.incidents.signature import AGAIN, MOMENT, Signature, Step
 
 SEQUENCES = (
     "duplicate_batch", "first_sequence_nonzero", "sequence_regression", "sequence_gap",
@@ -26,7 +26,7 @@ SIGNATURE = Signature(
     name="expired_state",
     title="A broker had lost a producer's state and accepted its batches without checks",
     why="A broker compares sequences with the producer's state. Without it, it takes any batch.",
-    explains=lambda finding: finding.one_of(*SEQUENCES),
+    explains=lambda finding: finding.one_of(*SEQUENCES, *AGAIN),
     key=MOMENT,
     steps=(
         Step(

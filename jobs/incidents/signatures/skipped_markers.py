@@ -25,7 +25,7 @@ late write: there the coordinator never listed the partition. A transaction that
 it has no Complete record. Data that the cleaner has passed: it passes decided data only, so their
 marker was there and is lost.
 
-Known bug: KAFKA-20734, seen in 4.3.0. 3.9 queues the markers of such partitions and tries again
+Known bug: KAFKA-20734, seen in 4.3.0. 3.9 to 4.1 queue the markers of such partitions and try again
 (`TransactionMarkerChannelManager`, `Node.noNode`). At level INFO the coordinator logs which
 partitions it takes for deleted ones.
 """
@@ -102,7 +102,8 @@ SIGNATURE = Signature(
             "that line the marker was lost with the power",
         ),
         Step(
-            "Until a release has the fix: shut brokers down cleanly. After a kill, keep producers "
+            "Until a release has the fix: shut brokers down cleanly. After a kill, and while all "
+            "replicas of a partition are down, however they were stopped, keep its producers "
             "stopped until the broker has been fenced and is back. A partition with one replica "
             "may lose the end of its log with the power of that broker",
         ),

@@ -7,13 +7,14 @@ accepted the batches of the older instance.
 
 Evidence: the batch with the lower epoch, and the marker or batch before it with the higher one.
 
-Look-alikes: a producer state that expired: after that any epoch is accepted. Two producers that use
+Look-alikes: a batch that is in the log before, byte for byte, was stored again (expired_state). A
+producer state that expired: after that any epoch is accepted. Two producers that use
 one producer id: there two transactional ids share it.
 
 Known bug: none of its own; see KAFKA-9144 for state that expires early (before 2.4.1, 2.5.0).
 """
 
-from jobs.incidents.signature import PRODUCER, Signature, Step
+from jobs.incidents.signature import AGAIN, PRODUCER, Signature, Step
 
 ZOMBIE = ("zombie_write_after_fence", "producer_epoch_regression", "marker_epoch_regression")
 
@@ -21,7 +22,7 @@ SIGNATURE = Signature(
     name="zombie_write",
     title="A fenced producer went on writing",
     why="A broker accepted batches of an epoch below one that this producer already had there.",
-    explains=lambda finding: finding.one_of(*ZOMBIE),
+    explains=lambda finding: finding.one_of(*ZOMBIE) & ~finding.one_of(*AGAIN),
     proven_by=("zombie_write_after_fence",),
     key=PRODUCER,
     steps=(

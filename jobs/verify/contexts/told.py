@@ -24,6 +24,7 @@ def told_partitions(spark: SparkSession, partitions: Iterable[DumpPartition]) ->
             (
                 one.partition_index, one.fetched_end, before.broker, before.high_watermark,
                 before.stable, after.stable, before.producers, after.producers, one.fetched_from,
+                one.log_start,
             )
         )  # fmt: skip
     return local_frame(spark, rows, TOLD)

@@ -10,8 +10,8 @@ When it is legal: different records may have the sequences of older ones if the 
 the producer, because its state had expired or was lost with the head of the log. The
 log-start-offset-checkpoint of a broker that stopped cleanly shows where the log began; that of
 another broker does not. An identical batch is a retry that was stored twice in any case, and the
-message then says so. A retry of an older epoch is reported by zombie_write_after_fence, overlapping
-offsets by the checks of segments.
+message then says so. One of an older epoch is reported by producer_epoch_regression or
+zombie_write_after_fence, which say so, too; overlapping offsets by the checks of segments.
 
 Evidence: the batch before and the batch that repeats.
 """

@@ -4,7 +4,9 @@ What it finds: a data batch with a lower producer epoch than an earlier marker o
 id in the partition, while no earlier data have a higher epoch (see producer_epoch_regression).
 
 Why it is wrong: the marker raised the producer's epoch, so the leader must refuse the batch
-(InvalidProducerEpochException). Its records belong to a transaction that was already decided.
+(InvalidProducerEpochException). Its records belong to a transaction that was already decided. A
+batch that is in the log before, byte for byte, was stored again by a broker that had lost the
+producer's state; the finding then says so.
 
 When it is legal: the state of the producer had expired, or, up to Kafka 2.3, was lost with the head
 of the log, which only the log-start-offset-checkpoint of a clean shutdown shows. A COMMIT that
@@ -25,6 +27,7 @@ from jobs.verify.conditions.forgotten import (
 )
 from jobs.verify.conditions.missing import between_counts, own_missing_between
 from jobs.verify.conditions.settled import unstable_tail
+from jobs.verify.conditions.stored_again import again, correct_readers_or
 from jobs.verify.verdict import MISSING_RANGE, explained
 from udfs.rules.logic import surely
 
@@ -67,7 +70,7 @@ CHECK = Check(
         *began_anew_where_the_start_is_unknown(),
     ),
     expected=lambda: text("producer epoch {highest_marker_epoch} or higher"),
-    found=lambda: text("producer epoch {producer_epoch}"),
+    found=lambda: text("producer epoch {producer_epoch}{again}", again=again()),
     proofs=(
         Proof(
             "the marker before",
@@ -79,10 +82,14 @@ CHECK = Check(
     ),
     message=lambda: text(
         "Producer {producer_id} wrote with epoch {producer_epoch} at offset {first_offset}, "
-        "although an earlier marker had raised its epoch to {highest_marker_epoch}."
+        "although an earlier marker had raised its epoch to {highest_marker_epoch}{again}.",
+        again=again(),
     ),
-    remedy=lambda: text(
-        "Look for an old instance of the application that is still running. Its batch at offset "
-        "{first_offset} of {topic}-{partition} opened a transaction: find the marker that ends it."
+    remedy=lambda: correct_readers_or(
+        text(
+            "Look for an old instance of the application that is still running. Its batch at "
+            "offset {first_offset} of {topic}-{partition} opened a transaction: find the marker "
+            "that ends it."
+        )
     ),
 )

@@ -9,9 +9,10 @@ later removes the marker, the records become visible.
 When it is legal: the release cleaned the log before the index of aborted transactions existed, or
 with an index that lacked the entry; or the log was moved to another disk of the broker, which
 copies the checkpoint with it (LogCleanerManager.alterCheckpointDir), and was fetched there before
-the pass. A transaction that ended below the log start offset is not judged: the cleaner is not told
-of its abort (UnifiedLog.collectAbortedTransactions), and the checkpoint is raised to the log start
-offset without any cleaning. A running broker writes that checkpoint at once
+the pass. Or the line of the checkpoint is that of an older topic of the name (see
+cleaned_data_without_marker). A transaction that ended below the log start offset is not judged: the
+cleaner is not told of its abort (UnifiedLog.collectAbortedTransactions), and the checkpoint is
+raised to the log start offset without any cleaning. A running broker writes that checkpoint at once
 (LogCleanerManager.updateCheckpoints), and the one of log start offsets each minute.
 
 Evidence: the first batch of the transaction and its marker.
@@ -23,6 +24,7 @@ from jobs.verify.check import WARNING, Check, Proof, text
 from jobs.verify.verdict import (
     DUMP_BEFORE_EVENT,
     NO_INITIAL_STATE,
+    TOPIC_RECREATED,
     VERSION_DEPENDENT,
     explained,
     inconclusive,
@@ -46,6 +48,7 @@ CHECK = Check(
             NO_INITIAL_STATE,
             lambda: may_be_gone_with_the_head(F.col("marker_offset"), F.col("log_start_offset")),
         ),
+        inconclusive(TOPIC_RECREATED, lambda: F.col("created_again")),
         inconclusive(DUMP_BEFORE_EVENT, lambda: ~F.col("clean_shutdown")),
         suspect(VERSION_DEPENDENT),
     ),

@@ -7,10 +7,14 @@ Why it is wrong: the cleaner stops at the last stable offset, so all transaction
 checkpoint were decided. The marker existed and is lost. Data that consumers have already read are
 now blocked.
 
-When it is legal: never. But the marker may be damaged, or in a file that is not in the dump, and in
-a copy of a running broker the checkpoint may be newer than the log. If the transaction began below
-the log start offset, which only the log-start-offset-checkpoint shows, the cleaner may pass that
-part. Up to Kafka 2.2.1 the cleaner removed the markers of data that it kept (KAFKA-8351).
+When it is legal: a broker that was down while the topic was deleted and created again keeps the
+line of the older topic in its cleaner checkpoint (LogManager.addStrayLog leaves it). The finding is
+inconclusive if `__cluster_metadata` tells of that, or if the coordinator lists the partition: it
+has decided nothing yet, or its marker is due. The marker may be damaged, or in a file that is not
+in the dump, and in a copy of a running broker the checkpoint may be newer than the log. If the
+transaction began below the log start offset, which only the log-start-offset-checkpoint shows, the
+cleaner may pass that part. Up to Kafka 2.2.1 the cleaner removed the markers of data that it kept
+(KAFKA-8351).
 
 Evidence: the first and the last batch of the transaction.
 """
@@ -20,7 +24,13 @@ from pyspark.sql import functions as F
 from jobs.verify.check import ERROR, Check, Proof, text
 from jobs.verify.conditions.forgotten import log_start_unknown
 from jobs.verify.conditions.missing import marker_lost_behind
-from jobs.verify.verdict import DUMP_BEFORE_EVENT, MISSING_RANGE, explained, inconclusive
+from jobs.verify.verdict import (
+    DUMP_BEFORE_EVENT,
+    MISSING_RANGE,
+    TOPIC_RECREATED,
+    explained,
+    inconclusive,
+)
 from udfs.rules.absence import passed_by_cleaner
 
 CHECK = Check(
@@ -41,6 +51,10 @@ CHECK = Check(
         explained(
             MISSING_RANGE,
             lambda: marker_lost_behind(F.col("last_offset")),
+        ),
+        inconclusive(
+            TOPIC_RECREATED,
+            lambda: F.col("created_again") | F.col("coordinator_covers_partition"),
         ),
         inconclusive(DUMP_BEFORE_EVENT, lambda: ~F.col("clean_shutdown")),
         log_start_unknown(),

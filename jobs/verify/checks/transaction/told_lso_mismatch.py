@@ -9,7 +9,8 @@ Why it is wrong: read_committed consumers wait without a reason, or get records 
 that is not decided.
 
 When it is legal: the transaction that holds the last stable offset may lie below the log start or
-before the copy. If offsets are missing, or the copy ends before the reported high watermark, the
+before the copy. After DeleteRecords into an open transaction the last stable offset is the log
+start. If offsets are missing, or the copy ends before the reported high watermark, the
 finding is inconclusive. Answers about an older topic of the same name, by its id, are not compared.
 
 Evidence: the newest batch of the producer whose transaction is open.

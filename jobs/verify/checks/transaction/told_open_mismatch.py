@@ -13,7 +13,8 @@ records.
 When it is legal: a transaction may begin or end during the fetch; therefore only what is equal in
 both answers is compared. The finding is inconclusive if the marker may lie above the high
 watermark, if offsets are missing, or if the copy ends before the reported high watermark. A broker
-may have forgotten what lies below the log start. Answers about an older topic of the same name,
+may have forgotten what lies below the log start, or remember a transaction that begins there and
+has no marker behind it. Answers about an older topic of the same name,
 by its id, are not compared.
 
 Evidence: the newest batch of the producer in the log.
