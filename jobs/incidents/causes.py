@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from jobs.incidents.catalogue import SIGNATURES
 from jobs.incidents.signature import (
     BROKER,
+    LOST,
     MOMENT,
     ONE,
     PARTS,
@@ -22,6 +23,8 @@ from jobs.incidents.signature import (
 
 # What happened nearer to each other has one cause, as far as the dump tells, ms.
 GAP_MS = 300_000
+# What is dated later counts as of this moment, ms.
+LATEST_MS = 1 << 52
 # So many incidents of a signature are told apart; the rest, smallest first, is one more.
 MOST_OF_A_KIND = 40
 NO_INCIDENT = 0
@@ -100,6 +103,19 @@ class ArrayTraits:
         """See `Traits`."""
         return self.same_producer(self.one_of(*codes))
 
+    def of_moment(self, *codes: str) -> Booleans:
+        """See `Traits`."""
+        at = self._findings.at
+        chosen = self.one_of(*codes) & self._findings.weighty & (self._findings.producer >= 0)
+        # A moment lies in a span; two that are near lie in one, or in neighbours.
+        span = np.clip(at, 0, LATEST_MS) // GAP_MS
+        spans = LATEST_MS // GAP_MS + 2
+        key = self._id * spans + span + 1
+        there = np.concatenate([key[chosen] + step for step in (-1, 0, 1)])
+        undated = np.isin(self._id, self._id[chosen & (at < 0)])
+        near = np.isin(key, there) | (at < 0) | undated
+        return self.same_producer(chosen) & near
+
     def same_producer(self, chosen: Booleans) -> Booleans:
         """See `Traits`."""
         mine = np.zeros(self._ids.size, dtype=bool)
@@ -172,6 +188,7 @@ def _by_moment(findings: Findings, mine: Numbers) -> Numbers:
     order = np.flatnonzero(dated)[np.argsort(at[dated], kind="stable")]
     cause = np.full(mine.size, -1, dtype=np.int64)
     cause[order] = np.cumsum(np.diff(at[order], prepend=at[order[0]]) > GAP_MS)
+    _of_one_cut(findings, mine, cause)
     if dated.all():
         return cause
     _next_to_dated(findings, mine, cause)
@@ -183,6 +200,28 @@ def _by_moment(findings: Findings, mine: Numbers) -> Numbers:
         producer = findings.producer[mine[left]]
         cause[left] = of_producer.get(producer, most) if producer >= 0 else most
     return cause
+
+
+def _of_one_cut(findings: Findings, mine: Numbers, cause: Numbers) -> None:
+    """Gives what is lost from one offset on one cause: `at` is when it was decided, not lost."""
+    position = np.full(findings.label.size, -1, dtype=np.int64)
+    position[mine] = np.arange(mine.size)
+    whose = position[findings.row_finding]
+    rows = np.flatnonzero((whose >= 0) & (findings.label[findings.row_finding] == LOST))
+    rows = rows[cause[whose[rows]] >= 0]
+    places = np.stack([findings.row_place[rows], findings.row_offset[rows]])
+    _, cut = np.unique(places, axis=1, return_inverse=True)
+    cut = cut.reshape(-1)
+    # Each cause and each cut joins what it has; it ends where nothing is joined any more.
+    while True:
+        first = np.full(int(cut.max(initial=-1)) + 1, np.iinfo(np.int64).max)
+        np.minimum.at(first, cut, cause[whose[rows]])
+        joined = np.arange(int(cause.max(initial=-1)) + 1)
+        np.minimum.at(joined, cause[whose[rows]], first[cut])
+        dated = cause >= 0
+        if (joined[cause[dated]] == cause[dated]).all():
+            return
+        cause[dated] = joined[cause[dated]]
 
 
 def _next_to_dated(findings: Findings, mine: Numbers, cause: Numbers) -> None:

@@ -92,6 +92,22 @@ class Traits(Protocol):
     def of_producer(self, *codes: str) -> Any:
         """Whether the producer id has such a finding anywhere, suspect or proven."""
 
+    def of_moment(self, *codes: str) -> Any:
+        """Whether its producer id has such a finding of about the same moment.
+
+        That is within one to two times GAP_MS of `jobs.incidents.causes`; or one of the two has no
+        moment. Suspect or proven.
+        """
+
+
+def of_one_end(finding: Traits, *codes: str) -> Any:
+    """Whether such a finding may be about the same end of a transaction of its producer.
+
+    That is in the same topic partition, or of about the same moment. A producer lives for weeks:
+    what another partition lost long ago says nothing.
+    """
+    return of_both(finding, *codes) | finding.of_moment(*codes)
+
 
 def of_both(finding: Traits, *codes: str) -> Any:
     """Whether its topic partition and its producer have such a finding: data have one fate."""

@@ -36,6 +36,9 @@ class PlainTraits:
     def of_producer(self, *codes: str) -> np.bool_:
         return self._any(self.producer, codes)
 
+    def of_moment(self, *codes: str) -> np.bool_:
+        return self._any(self.producer, codes)
+
     def _any(self, known: frozenset[str], codes: tuple[str, ...]) -> np.bool_:
         own = known | {self.code}
         plain = {CODE_OF.get(one, one) for one in own}

@@ -78,8 +78,29 @@ def test_two_elections_are_two_incidents_and_one_over_many_partitions_is_one() -
 
 
 def test_moments_that_follow_each_other_are_one_cause_however_long_it_goes_on() -> None:
-    assert numbers(*[One(LOST, at=n * GAP_MS) for n in range(30)]) == [1] * 30
-    assert len(set(numbers(One(LOST, at=0), One(LOST, at=GAP_MS + 1)))) == 2
+    assert numbers(*[One(HANGS, at=n * GAP_MS) for n in range(30)]) == [1] * 30
+    assert len(set(numbers(One(HANGS, at=0), One(HANGS, at=GAP_MS + 1)))) == 2
+
+
+def test_what_is_lost_from_one_offset_on_is_one_cut_whenever_it_was_decided() -> None:
+    def lost(at: int, *places: tuple[int, int]) -> One:
+        return One(LOST, at=at * AN_HOUR_MS, places=places)
+
+    assert numbers(lost(0, (0, 3)), lost(1, (0, 3)), lost(5, (0, 3))) == [1] * 3
+    # The cuts of one election in two partitions, joined by a transaction that is lost in both.
+    both = lost(1, (0, 3), (1, 8))
+    assert numbers(lost(0, (0, 3)), both, lost(2, (1, 8)), lost(9, (1, 9))) == [1, 1, 1, 2]
+    assert len(set(numbers(lost(0, (0, 3)), lost(1, (0, 4))))) == 2
+
+
+def test_what_another_partition_lost_long_ago_says_nothing_of_late_data() -> None:
+    lost = One(LOST, at=0, places=((0, 3),), producer=5)
+    late = One(HANGS, at=AN_HOUR_MS, places=((1, 9),), producer=5)
+    assert [KINDS[kind] for kind in kinds(findings(lost, late))] == [
+        "unclean_election", "late_write",
+    ]  # fmt: skip
+    for near in (late._replace(at=1_000), late._replace(at=-1), late._replace(places=((0, 9),))):
+        assert KINDS[kinds(findings(lost, near))[1]] != "late_write"
 
 
 def test_two_transactions_that_hang_an_hour_apart_are_two_incidents() -> None:
@@ -101,10 +122,10 @@ def test_undated_findings_go_with_the_nearest_of_their_partition_or_of_their_pro
 
 
 def test_where_undated_findings_go_does_not_depend_on_the_order_of_rows() -> None:
-    early = One(LOST, at=0, places=((0, 100),), producer=1)
-    late = One(LOST, at=AN_HOUR_MS, places=((0, 100),), producer=1)
-    of_producer = One(LOST, places=((5, 0),), producer=1)
-    beside, in_front = One(LOST, places=((0, 107),)), One(LOST, places=((0, 93),))
+    early = One(HANGS, at=0, places=((0, 100),), producer=1)
+    late = One(HANGS, at=AN_HOUR_MS, places=((0, 100),), producer=1)
+    of_producer = One(HANGS, places=((5, 0),), producer=1)
+    beside, in_front = One(HANGS, places=((0, 107),)), One(HANGS, places=((0, 93),))
     given = (early, late, of_producer, beside, in_front)
     for turn in permutations(range(len(given))):
         found = dict(zip(turn, numbers(*[given[one] for one in turn]), strict=True))

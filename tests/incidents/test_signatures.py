@@ -28,8 +28,8 @@ from jobs.model.incident import CONSEQUENCES
 from jobs.verify.catalogue import CHECKS
 
 CODES = {check.code for check in CHECKS}
-LABELS = {*AGAIN, BUMPED_BY_2, DECISION_LOST, LOST, FORGOTTEN, IN_NONE, DIVERGED_CLEANED, DIVERGED_ALIKE,
-          DIVERGED_WITHIN}  # fmt: skip
+LABELS = {*AGAIN, BUMPED_BY_2, DECISION_LOST, LOST, FORGOTTEN, IN_NONE, DIVERGED_CLEANED,
+          DIVERGED_ALIKE, DIVERGED_WITHIN}  # fmt: skip
 HANGS, TORN, DIVERGED = "hanging_transaction", "torn_transaction", "replica_divergence"
 # What no case has in `cases/*.yaml`, where all others are real logs.
 TWINS = [

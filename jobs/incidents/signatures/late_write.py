@@ -39,6 +39,7 @@ from jobs.incidents.signature import (
     Traits,
     end_steps,
     of_both,
+    of_one_end,
 )
 
 LATE = (
@@ -56,7 +57,7 @@ def _explains(finding: Traits) -> Any:
     late = (finding.one_of(*LATE) & ~finding.one_of(FORGOTTEN)) | (
         follows & ~finding.of_producer(FORGOTTEN)
     )
-    had_marker = finding.of_producer(MISSING_MARKER) | of_both(finding, CLEANED_DATA)
+    had_marker = of_one_end(finding, MISSING_MARKER) | of_both(finding, CLEANED_DATA)
     ended = finding.one_of(*UNLISTED) & of_both(finding, UNLISTED_MARKER, UNDECIDED_MARKER)
     return late & ~had_marker & ~ended & ~finding.of_producer(DECISION_LOST)
 

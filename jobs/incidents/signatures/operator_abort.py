@@ -18,7 +18,7 @@ Known bug: none. `kafka-transactions.sh abort`, since 3.0 (KIP-664), works as do
 """
 
 from jobs.incidents.offset_steps import set_groups, start_groups, stop_groups
-from jobs.incidents.signature import MISSING_MARKER, MOMENT, Signature, Step
+from jobs.incidents.signature import MISSING_MARKER, MOMENT, Signature, Step, of_one_end
 
 TORN = ("torn_transaction",)
 FOLLOWS = (
@@ -36,7 +36,7 @@ SIGNATURE = Signature(
     ),
     explains=lambda finding: (
         (finding.one_of(*TORN) | (finding.one_of(*FOLLOWS) & finding.of_producer(*TORN)))
-        & ~finding.of_producer(MISSING_MARKER)
+        & ~of_one_end(finding, MISSING_MARKER)
     ),
     proven_by=(),
     key=MOMENT,

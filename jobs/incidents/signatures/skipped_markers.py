@@ -49,6 +49,7 @@ from jobs.incidents.signature import (
     Traits,
     end_steps,
     of_both,
+    of_one_end,
 )
 
 FOLLOWS = (
@@ -70,7 +71,7 @@ def _explains(finding: Traits) -> Any:
     # Each epoch of transaction.version 2 is given when the one before it has ended.
     went_on = ~of_both(finding, *CAME_OTHERWISE) & ~finding.of_producer(DECISION_LOST, FORGOTTEN)
     skipped = skipped | (finding.one_of(BUMPED_BY_2) & went_on)
-    completed = finding.of_producer(MISSING_MARKER) | (finding.of_producer(OPEN_DATA) & listed)
+    completed = of_one_end(finding, MISSING_MARKER) | (finding.of_producer(OPEN_DATA) & listed)
     completed = completed | (finding.of_producer(BUMPED_BY_2) & went_on)
     return (skipped | (finding.one_of(*FOLLOWS) & completed)) & ~of_both(finding, CLEANED_DATA)
 
