@@ -24,7 +24,7 @@ from jobs.explain.situation import (
     Row,
     Situation,
 )
-from jobs.explain.words import printable
+from jobs.explain.words import duration, printable
 from jobs.model import commands
 from jobs.model.commands import FOR_OLDER
 from jobs.model.ending import (
@@ -240,6 +240,15 @@ def _overdue(given: Situation) -> list[str]:
 
 
 def _open(given: Situation) -> list[str]:
+    late = given.past_timeout_ms
+    if late is not None:
+        return [
+            f"Its timeout was over {duration(late)} before the audit's moment, and its coordinator "
+            "had not aborted it when its log was copied. It does so as soon as it runs: do not "
+            f"abort it by hand. A later copy of {_log(given)} shows whether it did. If it did not, "
+            "check whether the leader of that partition is up and has loaded it.",
+            _describe(given),
+        ]
     return [
         "Nothing is wrong: its producer is still writing, or its coordinator will abort it after "
         "its timeout. If consumers wait too long, lower transaction.timeout.ms of that producer, "

@@ -34,6 +34,8 @@ OPEN = "the transaction is open, and its coordinator lists it"
 UNKNOWN_OWNER = "the transaction is open, and the dump has no coordinator record of it"
 NOT_LISTED = "the transaction is open, and its coordinator does not list this partition"
 
+# A coordinator that runs has aborted what timed out so long ago, clocks included.
+LOOKS_WITHIN_MS = 60_000
 MISSING_MARKER = "missing_marker_in_listed_partition"
 
 
@@ -108,6 +110,19 @@ class Situation:
         """Of `blocking` those that are about other transactions than the holder."""
         held_by = self.state["lso_producer_id"]
         return [row for row in self.blocking if row["producer_id"] != held_by]
+
+    @property
+    def past_timeout_ms(self) -> int | None:
+        """How long before the audit's moment the timeout was over, ms; None: not, or just now.
+
+        A coordinator looks every ten seconds (`TransactionStateManagerConfig`).
+        """
+        owner = self.owner or {}
+        started, timeout = owner.get("start_ms"), owner.get("timeout_ms")
+        if self.as_of_ms is None or started is None or started < 0 or timeout is None:
+            return None
+        late: int = self.as_of_ms - started - timeout
+        return late if late > LOOKS_WITHIN_MS else None
 
     @property
     def two_phase_commit(self) -> bool:

@@ -7,7 +7,8 @@ Why it is wrong: a topic id is assigned once (KIP-516), so one of the folders be
 topic, deleted before the present one was created. Its records are not part of this topic.
 
 When it is legal: a broker that was down while the topic was deleted and created anew keeps the old
-folder until it starts again. The copies are then not compared with each other.
+folder until it starts again. Or one broker was copied before, and the other one after it. The
+copies are then not compared with each other.
 
 Evidence: both `partition.metadata`.
 """
@@ -31,11 +32,11 @@ CHECK = Check(
         Proof("partition.metadata of the other", "other_file", "other_position", "other_length"),
     ),
     message=lambda: text(
-        "The folders of brokers {broker} and {other_broker} belong to two topics of this name. One "
-        "of them was left over when the topic was deleted and created again."
+        "The folders of brokers {broker} and {other_broker} belong to two topics of this name: it "
+        "was deleted and created again. One of them was left over, or was copied before that."
     ),
     remedy=lambda: F.lit(
         "Compare both topic ids with kafka-topics.sh --describe. Leave the folder of the deleted "
-        "topic out of the dump, and ignore findings about it."
+        "topic, or the older copy, out of the dump, and ignore findings about it."
     ),
 )
