@@ -18,13 +18,13 @@ COLUMNS = """
     file_index:int, first_position:bigint, first_length:int>, copied_later
     boolean, history_later boolean, history_after_all boolean, stale_offset bigint, stale_first
     bigint, stale_last bigint, undecided_offset bigint, short_place bigint, short_as_read
-    boolean, short_number bigint, short_further boolean, short_unseen boolean, all_lost boolean,
-    held_from bigint, last_older bigint,
+    boolean, short_number bigint, short_unseen boolean, all_lost boolean, held_from bigint,
+    last_older bigint,
     marker_missing boolean, commits_undecided
     boolean, other_settled boolean, other_short boolean, other_outcome boolean, replaced
     boolean, opposed struct<offset:bigint, place:bigint, first:bigint, last:bigint,
     decided_place:bigint, decided_length:int, marked_commit:boolean, told_commit:boolean>,
-    opposed_offsets array<bigint>, replaces_decided boolean, format_refused boolean,
+    opposed_offset bigint, replaces_decided boolean, format_refused boolean,
     committed_undecided_instead boolean, wrong_offset bigint, wrong_first bigint, wrong_last
     bigint, misfit_epoch int, from_epoch int, to_epoch int, torn_length int, torn_epoch int,
     against_length int, lacking_length int, lacking_complete bigint, counted_complete bigint,

@@ -28,8 +28,8 @@ def gaps_of_epoch(keys: list[str], told: StructType) -> Callable[[pa.Table], pa.
     reached, newer_there (see `contrary_markers`), marker, decision (structs). `told`:
     keys, commit, asked, newest: of the question, and of the newest completed decision of an outcome
     without any marker; each next (the marker behind the gap), behind (offset of the one in front),
-    decision; null for none. contrary: the markers in place of those of that outcome, in order, each
-    with the decision that has it (marker, decision); null for none.
+    decision; contrary: the first marker in place of one of that outcome, and the decision that has
+    it (marker, decision); null for none.
     """
     schema = to_arrow_schema(told)
 
@@ -105,8 +105,8 @@ def _gaps(epoch: _Epoch) -> Iterator[Row]:
     told: dict[bool, Row] = {}
     for number in epoch.contrary.tolist():
         commit = bool(epoch.decisions.commit[number])
-        told.setdefault(commit, {"commit": commit}).setdefault("contrary", []).append(
-            {"marker": marker[number].as_py(), "decision": decision[number].as_py()}
+        told.setdefault(commit, {"commit": commit}).setdefault(
+            "contrary", {"marker": marker[number].as_py(), "decision": decision[number].as_py()}
         )
     for commit, name, first, last, before in _questions(epoch):
         gap = marker_gap(

@@ -48,9 +48,7 @@ CHECK = Check(
         # Of a COMMIT that nobody decided: marker_without_prepare tells it.
         explained(OTHER_OUTCOME, lambda: F.col("commits_undecided")),
         # Of a COMMIT where only an abort had been decided: marker_outcome_mismatch tells it.
-        explained(
-            OTHER_OUTCOME, lambda: F.array_contains("opposed_offsets", F.col("early_offset"))
-        ),
+        explained(OTHER_OUTCOME, lambda: F.col("opposed_offset") == F.col("early_offset")),
         # Before version 2 the marker may be that of an earlier decision, which was compacted.
         explained(
             TXNLOG_COMPACTED,

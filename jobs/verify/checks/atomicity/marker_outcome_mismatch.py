@@ -21,8 +21,7 @@ of a decision it has no marker of that outcome, and this one, at no moment of a 
 outcome. So is a COMMIT marker where only an ABORT had been decided. The clocks of brokers are taken
 to differ by up to the tolerance. Where decisions follow each other faster, their order tells: if
 the epoch has as many markers as decisions, each lies at the moment of that with its number, and the
-neighbours of this one have the outcomes of theirs. Each such marker is a
-finding, one of a decision.
+neighbours of this one have the outcomes of theirs.
 
 If the copy of `__transaction_state` is older than the marker, the finding is inconclusive. The
 exception: the marker of a completed transaction of version 2 is missing there, and this marker

@@ -46,9 +46,7 @@ CHECK = Check(
         # A COMMIT without any decision: marker_without_prepare reports it.
         explained(OTHER_OUTCOME, lambda: F.col("commits_undecided")),
         # It has the outcome that its own decision has not: marker_outcome_mismatch reports it.
-        explained(
-            OTHER_OUTCOME, lambda: F.array_contains("opposed_offsets", F.col("stale_offset"))
-        ),
+        explained(OTHER_OUTCOME, lambda: F.col("opposed_offset") == F.col("stale_offset")),
         inconclusive(DUMP_BEFORE_EVENT, lambda: ~F.col("history_after_all")),
         suspect(CLOCK_SKEW),
     ),

@@ -37,10 +37,7 @@ transactions has its own marker, from its Prepare to its Complete record. Which 
 and where it would stand, follows from the order of both logs: markers of one id in one partition
 stand in the order of its decisions. The most probable place is reported. If several decisions of
 one epoch and outcome have no marker, the place is that of the first that is proven. The message
-tells how many there are at least, unless offsets of the partition are missing. A decision with a
-marker of the other outcome in its place is left to marker_outcome_mismatch. Another one of its
-epoch and outcome is told beside it if more markers are missing up to it than such ones are there,
-and it has neither.
+tells how many there are at least, unless offsets of the partition are missing.
 
 If a broker's clock was set back, a timestamp of the repeated period may mean two moments. The check
 then uses the widest possible interval; what only the timestamps as they are written show is
@@ -153,7 +150,7 @@ CHECK = Check(
         explained(
             OTHER_OUTCOME,
             lambda: (
-                (F.col("other_outcome") & ~F.col("short_unseen") & ~F.col("short_further"))
+                (F.col("other_outcome") & ~F.col("short_unseen"))
                 | F.col("committed_undecided_instead")
                 | F.col("replaced")
             ),

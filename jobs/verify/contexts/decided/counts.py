@@ -61,12 +61,10 @@ def with_counts(
     ms, one of the decisions that are counted up to this one has none; short_number: see
     `of_decisions`; short_next, short_behind, short_told, newest_gap: see `with_gaps`.
     short_as_read: nothing proves it but moments as they were read, though a clock was set back.
-    opposing, of the decisions of the row: the marker of the other outcome that lies where the one
-    of short_* has none of its own, and at no moment of its own outcome (`_opposing`);
-    opposing_each, short_further: see `owed_markers._first_lacking`; contrary: see
-    `with_gaps`; premature: the COMMIT markers where an abort was decided, before any COMMIT of the
-    epoch was decided here (`early_markers.against`, in order), the first one, and those that ended
-    data.
+    opposing, of the decisions of the row: the first marker of the other outcome that lies where a
+    decision has none of its own, and at no moment of its own outcome (`_opposing`); contrary,
+    contrary_complete: see `with_gaps`; premature: the first COMMIT marker where an abort was
+    decided, before any COMMIT of the epoch was decided here.
     odd_* (place, offset, first, epoch, lowest, highest): the first marker with the epoch of a
     coordinator that decided none of the transactions it may be of.
 
@@ -89,17 +87,7 @@ def with_counts(
     numbered = keep(counted(all_events))
     short = keep(of_decisions(numbered, tolerance))
     found = of_markers(numbered).join(short, on=KEY, how="full")
-    with_found = rows.join(found, on=KEY, how="left").withColumns(_surplus())
-    joined = with_gaps(with_found, all_events, short)
-    return _as_asked(joined, rows.columns).drop("beside")
-
-
-def _as_asked(joined: DataFrame, before: list[str]) -> DataFrame:
-    """Leaves a row only what it was counted for: the other outcome of its epoch may be regular.
-
-    `before`: columns that are no count.
-    """
-    misplaced, beside = F.col("misplaced"), F.col("beside")
+    # A row gets only what it was counted for: the other outcome of its epoch may be regular.
     asked = {
         "short": lacks_markers() | misplaced | beside,
         "newest_gap": lacks_markers(),
@@ -109,13 +97,15 @@ def _as_asked(joined: DataFrame, before: list[str]) -> DataFrame:
         "odd": changes_coordinator(),
         "stale": has_too_many() | F.col("prepares").isNull(),
     }
+    with_found = rows.join(found, on=KEY, how="left").withColumns(_surplus())
+    joined = with_gaps(with_found, all_events, short)
     return joined.withColumns(
         {
             name: F.when(next(asked[one] for one in asked if name.startswith(one)), F.col(name))
             for name in joined.columns
-            if name.startswith(tuple(asked)) and name not in before
+            if name.startswith(tuple(asked)) and name not in rows.columns
         }
-    )
+    ).drop("beside")
 
 
 def _keys(rows: DataFrame, shown: Column, tolerance: Column) -> DataFrame:

@@ -12,10 +12,7 @@ from udfs.rules.logic import surely
 
 
 def of_markers(counted: DataFrame) -> DataFrame:
-    """The first markers, in each row, that came too early or from the wrong coordinator.
-
-    premature: all of them, as `against` tells each, in order; empty for none.
-    """
+    """The first markers, in each row, that came too early or from the wrong coordinator."""
     stale = F.col("too_many") & F.col("ended") & (F.col("allowed_left") < 0)
     undecided = F.col("ended") & (F.col("decided_left") < 0)
     surplus = F.col("ended") & (F.col("outcome_left") < 0)
@@ -35,11 +32,8 @@ def of_markers(counted: DataFrame) -> DataFrame:
     found = (("stale", stale), ("early", undecided), ("surplus", surplus), ("odd", odd))
     first = counted.filter(F.col("kind") == MARKER).groupBy(*KEY).agg(
         *[F.min(F.when(surely(which), example)).alias(name) for name, which in found],
-        F.array_sort(
-            F.collect_list(
-                F.when(surely(premature), against(F.col("marker"), F.col("against")))
-            )
-        ).alias("premature"),
+        F.min(F.when(surely(premature), against(F.col("marker"), F.col("against"))))
+        .alias("premature"),
     )  # fmt: skip
     early = _never_committed("early", "next_commit")
     # The markers before it may all be a little early, by the clock of their broker. At the moment

@@ -4,7 +4,6 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.spark.joins import inner
-from jobs.verify.contexts.context import PLACE_COLUMNS
 from jobs.verify.contexts.decided.epochs import with_other_outcome
 from jobs.verify.contexts.decided.judged import lacks_batches
 from jobs.verify.contexts.decided.matching import KEY, has_too_many, may_have_epoch_of_data
@@ -18,15 +17,6 @@ PLACES = (
     "marker", "record", "unraised", "wrong", "stale", "committed", "decided", "unexpected",
     "torn", "lacking", "early", "misfit", "contradicting", "against",
 )  # fmt: skip
-# What a row tells of a marker that contradicts its decision.
-OF_OPPOSED = frozenset({
-    *KEY, *PLACE_COLUMNS, "opposed", "opposed_offsets", "marker_length", "against_length",
-    *(f"contradicting_{name}"
-      for name in ("offset", "outcome", "first", "last", "file", "position")),
-    "contradicted_outcome", "against_file", "against_position",
-    "prepares", "contradicted", "contradicted_early", "first_whole",
-    "decided_with_transaction_version_1",
-})  # fmt: skip
 
 
 def _judged(rows: DataFrame) -> DataFrame:
@@ -71,11 +61,12 @@ def _format_may_refuse() -> Column:
     return may
 
 
-def _opposed_of_row() -> tuple[Column, Column]:
-    """replaced, and the markers of an epoch that lie where the opposite of them was decided.
+def _with_opposed(rows: DataFrame) -> DataFrame:
+    """Adds the first marker of an epoch that lies where the opposite was decided; see `opposing`.
 
-    An array of structs: the marker, the Prepare record, its outcome (marked_commit), and that of
-    the row (told_commit); in the order of offsets, empty for none. See `with_counts`.
+    opposed: a struct of the marker, its outcome (marked_commit) and the Prepare record; null where
+    the row of the other outcome tells it. replaced: the decision of the row that has no marker has
+    one of the other outcome in its place, and nothing explains that its own is not there.
     """
     settled = surely(
         F.col("held_from").isNotNull()
@@ -85,25 +76,24 @@ def _opposed_of_row() -> tuple[Column, Column]:
         & ~_format_may_refuse()
     )
     known = surely((F.col("decidable") == 1) & F.col("history_later"))
+
+    def told(found: str, marked_commit: Column) -> Column:
+        marker, commit = marked_commit.alias("marked_commit"), F.col("commit").alias("told_commit")
+        return F.when(F.col(found).isNotNull(), F.struct(f"{found}.*", marker, commit))
+
     # Of an epoch that was not decided both ways the row of that marker tells it.
     both_ways = F.when(F.col("commit"), F.col("decided_abort")).otherwise(F.col("decided_commit"))
     # Another marker may be missing in a gap: then somebody else wrote this one. And decisions of
     # several ids have no order.
-    may_be_contrary = surely(
+    contrary = F.col("contrary").isNotNull() & surely(
         both_ways
         & ~surely(F.col("several_ids"))
         # A COMMIT too many: marker_without_prepare reports it.
         & ~F.col("other_undecided")
+        & is_replicated(F.col("contrary_complete"), F.col("coordinator_replicated_below"))
         & ~lacks_batches()
         & F.col("last_legacy_offset").isNull()
     )
-
-    def is_of_replicated(one: Column) -> Column:
-        below = F.col("coordinator_replicated_below")
-        replicated: Column = is_replicated(one["complete"], below)
-        return replicated
-
-    contrary = F.filter("contrary", is_of_replicated)
     # Where decisions may be gone, the other marker may be of one of those.
     replaced = (
         settled
@@ -112,77 +102,18 @@ def _opposed_of_row() -> tuple[Column, Column]:
         & F.col("opposing").isNotNull()
         & surely(F.col("decidable") == 1)
     )
-    # Of decisions that another one of the row may precede.
-    each_settled = surely(
-        both_ways
-        & F.col("held_from").isNotNull()
-        & ~lacks_batches()
-        & (F.col("behind_end_ms").isNull() | surely(F.col("goes_on")))
-        & ~_format_may_refuse()
-        & (F.col("decidable") == 1)
-    )
-    opposing_each = F.filter("opposing_each", is_of_replicated)
-    # A further one that ended nothing may be the one before, sent again.
-    premature = F.filter("premature", lambda one, at: (at == 0) | one["first"].isNotNull())
     # Of the row's decisions a marker of the other outcome, or a COMMIT of its own.
-    found = (
-        F.when(replaced, _told(F.array("opposing"), ~F.col("commit"))),
-        F.when(each_settled, _told(opposing_each, ~F.col("commit"))),
-        F.when(may_be_contrary, _told(contrary, ~F.col("commit"))),
-        F.when(known, _told(premature, F.col("commit"))),
+    opposed = F.least(
+        F.when(replaced, told("opposing", ~F.col("commit"))),
+        F.when(contrary, told("contrary", ~F.col("commit"))),
+        F.when(known, told("premature", F.col("commit"))),
     )
-    each = F.array_sort(F.flatten(F.filter(F.array(*found), lambda one: one.isNotNull())))
-    is_contrary = surely(may_be_contrary & (F.size(contrary) > 0))
-    return replaced | is_contrary, each
-
-
-def _told(found: Column, marked_commit: Column) -> Column:
-    """Markers of `early_markers.against`, as `_opposed_of_row` tells them."""
-    marker = ("offset", "place", "first", "last", "decided_place", "decided_length")
-    outcomes = (marked_commit.alias("marked_commit"), F.col("commit").alias("told_commit"))
-    return F.transform(
-        found, lambda one: F.struct(*[one[name].alias(name) for name in marker], *outcomes)
-    )
-
-
-def _with_opposed(rows: DataFrame) -> DataFrame:
-    """Adds the markers that lie where the opposite was decided; of several a row each.
-
-    opposed: one of `_opposed_of_row`, null for none. A marker and a decision are told once, in the
-    row of either outcome; opposed_offsets: those of the epoch. further: the row is there only to
-    tell another one, see `_only_opposed`. replaced: a decision of the row that has no marker has
-    one of the other outcome in its place, and nothing explains that its own is not there.
-    """
-    replaced, each = _opposed_of_row()
-    exploded = rows.select(
-        "*", replaced.alias("replaced"), F.posexplode_outer(each).alias("turn", "one")
-    )
-    of_epoch = [name for name in KEY if name != "commit"]
-    of_marker = Window.partitionBy(*of_epoch, "one.offset").orderBy("one")
-    of_decision = Window.partitionBy(*of_epoch, "one.decided_place").orderBy("one.offset")
-    once = (F.row_number().over(of_marker) == 1) & (F.row_number().over(of_decision) == 1)
-    further = F.coalesce(F.col("turn") > 0, F.lit(False))
-    numbered = exploded.select("*", once.alias("once"), further.alias("further"))
-    told = numbered.withColumn("opposed", F.when(F.col("once"), F.col("one")))
-    offsets = F.collect_set("opposed.offset").over(Window.partitionBy(*of_epoch))
-    return (
-        told.withColumn("opposed_offsets", offsets)
-        .filter(~F.col("further") | F.col("opposed").isNotNull())
-        .drop("turn", "one", "once")
-    )
-
-
-def _only_opposed(rows: DataFrame) -> DataFrame:
-    """Leaves of a further row of `_with_opposed` only what tells its marker: nothing else fires."""
-    return rows.select(
-        *[
-            F.col(name)
-            if name in OF_OPPOSED
-            else F.when(~F.col("further"), F.col(name)).alias(name)
-            for name in rows.columns
-            if name != "further"
-        ]
-    )
+    both = Window.partitionBy(*[name for name in KEY if name != "commit"])
+    with_both = rows.select("*", (replaced | contrary).alias("replaced"), opposed.alias("opposed"))
+    first = with_both.withColumn("first_opposed", F.min("opposed").over(both))
+    mine = F.when(F.col("opposed") == F.col("first_opposed"), F.col("opposed"))
+    at_offset = F.col("first_opposed.offset")
+    return first.withColumns({"opposed": mine, "opposed_offset": at_offset}).drop("first_opposed")
 
 
 def _coordinator_epochs() -> list[Column]:
@@ -405,5 +336,4 @@ def _with_shown(rows: DataFrame) -> DataFrame:
 
 def with_findings(rows: DataFrame, markers: DataFrame, files: DataFrame, ages: Ages) -> DataFrame:
     """Adds what a row accuses, the places of all that a finding shows, and how long it waits."""
-    found = _with_shown(_enriched(_located(_judged(rows), markers, files), ages))
-    return _only_opposed(found)
+    return _with_shown(_enriched(_located(_judged(rows), markers, files), ages))

@@ -2,7 +2,7 @@
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, LongType, StructType
+from pyspark.sql.types import LongType, StructType
 
 from jobs.verify.contexts.decided.early_markers import against
 from jobs.verify.contexts.decided.events import MARKER, OF_EPOCH, PREPARED
@@ -16,18 +16,17 @@ def with_gaps(rows: DataFrame, events: DataFrame, short: DataFrame) -> DataFrame
     short_next: the marker that comes next; short_behind: offset of the one before; null for none.
     short_place, short_length, short_told: of the decision, the last the offset of its Complete
     record. newest_gap (next, behind, place, length): the same of the newest decision that is
-    complete, of an outcome without a marker. contrary: the markers in place of those of this
-    outcome, each as `early_markers.against` tells it, with the offset of the Complete record of its
-    decision (complete); null for none. `rows`: one a KEY, with what `owed_markers.of_decisions`
-    tells; `events`: of `events`; `short`: the same of that function.
+    complete, of an outcome without a marker. contrary (`early_markers.against`), contrary_complete:
+    the first marker in place of one of this outcome, the Complete record of the decision. `rows`:
+    one a KEY, with what `owed_markers.of_decisions` tells; `events`: of `events`; `short`: the same
+    of that function.
     """
     marker, decision = events.schema["marker"], events.schema["decision"]
     of_key = events.select(*KEY).schema
     gap = StructType().add("next", marker.dataType).add("behind", LongType())
     gap = gap.add("decision", decision.dataType)
     pair = StructType().add("marker", marker.dataType).add("decision", decision.dataType)
-    told = StructType(of_key.fields).add("asked", gap).add("newest", gap)
-    told = told.add("contrary", ArrayType(pair))
+    told = StructType(of_key.fields).add("asked", gap).add("newest", gap).add("contrary", pair)
     asked = short.filter(F.col("short_last").isNotNull()).select(
         *KEY,
         F.lit(ASKED).alias("sort"),
@@ -57,17 +56,15 @@ def with_gaps(rows: DataFrame, events: DataFrame, short: DataFrame) -> DataFrame
                     for name, one in of_decision.items()
                 },
                 "newest_gap": F.when(F.col("newest").isNotNull(), of_newest),
-                "contrary": F.transform("contrary", _contradicting),
+                "contrary_complete": F.col("contrary.decision.complete_offset"),
+                "contrary": F.when(
+                    F.col("contrary").isNotNull(),
+                    against(F.col("contrary.marker"), F.col("contrary.decision")),
+                ),
             }
         )
         .drop("asked", "newest", "short_first", "short_last", "short_before")
     )
-
-
-def _contradicting(pair: Column) -> Column:
-    """A marker and its decision: `against`, and complete."""
-    told = against(pair["marker"], pair["decision"])
-    return told.withField("complete", pair["decision"]["complete_offset"])
 
 
 def _of_epoch(events: DataFrame) -> DataFrame:

@@ -219,7 +219,6 @@ def _held() -> dict[str, Column]:
 
     return {
         "short_number": F.when(by_count & ~lacks_batches(), F.col("short_number")),
-        "short_further": surely(by_count & F.col("short_further") & ~lacks_batches()),
         **{f"short_{name}": of_short(name) for name in OF_SHORT},
         "short_unseen": unseen,
         **{f"lacking_{name}": shown(name) for name in ("place", "length")},

@@ -123,45 +123,8 @@ def _with_lacks(due: DataFrame) -> DataFrame:
         F.struct("most.at", F.col("most.least_before").alias("before"))
     )
     number = F.col("number") - F.col("most_until") + F.col("room")
-    counted = {"lacks": surely(lacks & alone), "begin": begin, "number_lacking": number}
-    return with_room.withColumns(counted | {"unmarked": surely(unmarked)})
-
-
-def _first_lacking(lacking: DataFrame) -> DataFrame:
-    """One row a KEY: short, the first decision without a marker, further, number, opposing_each.
-
-    Each marker that opposes a decision makes up for one that lacks its own. If more are lacking up
-    to a decision that has neither, that one has none (further): then it is the first, as the others
-    have a marker in their place. opposing_each: the opposing markers as `against` tells them, with
-    the offset of the Complete record (complete), as many as are lacking up to each. first_start:
-    of the first one, which may have a marker in its place.
-    """
-    names = ("as_read", "at", "decision", "prepared", "completed", "opposing", "begin")
-    in_order = Window.partitionBy(*KEY, "as_read").orderBy("at")
-    opposed = F.col("opposing").isNotNull()
-    surely_lacking = F.when(~F.col("as_read"), F.col("number_lacking"))
-    beyond = surely_lacking - F.sum(opposed.cast("int")).over(in_order)
-    each = F.col("opposing").withField("complete", F.col("decision.complete_offset"))
-    shown = lacking.withColumns(
-        {
-            "further": surely(~opposed & F.col("unmarked") & (beyond > 0)),
-            "each": F.when(opposed & (beyond >= 0), each),
-        }
-    )
-    of_key = shown.groupBy(*KEY).agg(
-        F.min(F.struct(*names)).alias("first"),
-        F.min(F.when(F.col("further"), F.struct(*names))).alias("further"),
-        F.coalesce(F.max(surely_lacking), F.max("number_lacking")).alias("number"),
-        F.array_sort(F.collect_list("each")).alias("opposing_each"),
-    )
-    chosen = F.when(F.col("first.opposing").isNotNull(), F.col("further"))
-    return of_key.select(
-        *KEY,
-        F.coalesce(chosen, "first").alias("short"),
-        F.col("first.decision.start").alias("first_start"),
-        chosen.isNotNull().alias("further"),
-        F.when(chosen.isNull(), F.col("number")).alias("number"),
-        "opposing_each",
+    return with_room.withColumns(
+        {"lacks": surely(lacks & alone), "begin": begin, "number_lacking": number}
     )
 
 
@@ -172,9 +135,7 @@ def of_decisions(counted: DataFrame, tolerance: Column) -> DataFrame:
     (`_with_surroundings`). One that moments show as they were read (short_as_read) only where
     there is no other. One of the decisions from short_first to short_last (offsets) has no marker,
     and short_before markers of the outcome are in front of all of theirs. short_number: so many
-    decisions of the row have none, at least, as far as the copy is late enough to tell; null for
-    short_further, which see `_first_lacking`, as opposing_each. opposing: that of this decision;
-    short_start: of the first one, whatever it has, ms.
+    decisions of the row have none, at least, as far as the copy is late enough to tell.
     """
 
     def at_event(kind: int, value: str) -> Column:
@@ -200,21 +161,25 @@ def of_decisions(counted: DataFrame, tolerance: Column) -> DataFrame:
         )
     )
     lacking = _with_lacks(_with_readings(_with_surroundings(owed, tolerance)))
-    first = _first_lacking(lacking.filter("told and lacks"))
+    names = (
+        "as_read", "at", "decision", "prepared", "completed", "opposing", "begin",
+    )  # fmt: skip
+    short = F.min(F.struct(*names)).alias("short")
+    surely_lacking = F.max(F.when(~F.col("as_read"), F.col("number_lacking")))
+    number = F.coalesce(surely_lacking, F.max("number_lacking")).alias("number")
+    first = lacking.filter("told and lacks").groupBy(*KEY).agg(short, number)
     return first.select(
         *KEY,
         F.col("short.decision.place").alias("short_place"),
         F.col("short.decision.length").alias("short_length"),
         F.col("short.decision.complete_offset").alias("short_complete"),
-        F.col("first_start").alias("short_start"),
+        F.col("short.decision.start").alias("short_start"),
         F.col("short.prepared").alias("short_prepared"),
         F.col("short.completed").alias("short_completed"),
         F.col("short.at").alias("short_last"),
         F.col("short.begin.at").alias("short_first"),
         F.col("short.begin.before").alias("short_before"),
-        F.col("further").alias("short_further"),
         F.col("short.opposing").alias("opposing"),
-        "opposing_each",
         F.col("short.as_read").alias("short_as_read"),
         F.col("number").alias("short_number"),
     )
