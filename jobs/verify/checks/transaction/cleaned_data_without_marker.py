@@ -9,12 +9,12 @@ now blocked.
 
 When it is legal: a broker that was down while the topic was deleted and created again keeps the
 line of the older topic in its cleaner checkpoint (LogManager.addStrayLog leaves it). The finding is
-inconclusive if `__cluster_metadata` tells of that, or if the coordinator lists the partition: it
-has decided nothing yet, or its marker is due. The marker may be damaged, or in a file that is not
-in the dump, and in a copy of a running broker the checkpoint may be newer than the log. If the
-transaction began below the log start offset, which only the log-start-offset-checkpoint shows, the
-cleaner may pass that part. Up to Kafka 2.2.1 the cleaner removed the markers of data that it kept
-(KAFKA-8351).
+inconclusive if `__cluster_metadata` tells of that. It is, too, if the coordinator runs a
+transaction in the partition, unless the topic is known to be the only one of its name. The marker
+may be damaged, or in a file that is not in the dump, and in a copy of a running broker the
+checkpoint may be newer than the log. If the transaction began below the log start offset, which
+only the log-start-offset-checkpoint shows, the cleaner may pass that part. Up to Kafka 2.2.1 the
+cleaner removed the markers of data that it kept (KAFKA-8351).
 
 Evidence: the first and the last batch of the transaction.
 """
@@ -54,7 +54,10 @@ CHECK = Check(
         ),
         inconclusive(
             TOPIC_RECREATED,
-            lambda: F.col("created_again") | F.col("coordinator_covers_partition"),
+            lambda: (
+                F.col("created_again")
+                | (F.col("coordinator_covers_partition") & ~F.col("created_once"))
+            ),
         ),
         inconclusive(DUMP_BEFORE_EVENT, lambda: ~F.col("clean_shutdown")),
         log_start_unknown(),
