@@ -202,11 +202,17 @@ def _by_moment(findings: Findings, mine: Numbers) -> Numbers:
     return cause
 
 
-def _of_one_cut(findings: Findings, mine: Numbers, cause: Numbers) -> None:
-    """Gives what is lost from one offset on one cause: `at` is when it was decided, not lost."""
+def _whose(findings: Findings, mine: Numbers) -> Numbers:
+    """Of each row the place of its finding in `mine`; -1 where it is none of these."""
     position = np.full(findings.label.size, -1, dtype=np.int64)
     position[mine] = np.arange(mine.size)
-    whose = position[findings.row_finding]
+    of_row: Numbers = position[findings.row_finding]
+    return of_row
+
+
+def _of_one_cut(findings: Findings, mine: Numbers, cause: Numbers) -> None:
+    """Gives what is lost from one offset on one cause: `at` is when it was decided, not lost."""
+    whose = _whose(findings, mine)
     rows = np.flatnonzero((whose >= 0) & (findings.label[findings.row_finding] == LOST))
     rows = rows[cause[whose[rows]] >= 0]
     places = np.stack([findings.row_place[rows], findings.row_offset[rows]])
@@ -226,11 +232,10 @@ def _of_one_cut(findings: Findings, mine: Numbers, cause: Numbers) -> None:
 
 def _next_to_dated(findings: Findings, mine: Numbers, cause: Numbers) -> None:
     """Gives undated findings the cause of the dated one with the nearest offset of a partition."""
-    position = np.full(findings.label.size, -1, dtype=np.int64)
-    position[mine] = np.arange(mine.size)
-    rows = np.flatnonzero(position[findings.row_finding] >= 0)
+    of_row = _whose(findings, mine)
+    rows = np.flatnonzero(of_row >= 0)
     rows = rows[np.lexsort((findings.row_offset[rows], findings.row_place[rows]))]
-    whose = position[findings.row_finding[rows]]
+    whose = of_row[rows]
     known = cause.copy()
     nearest: dict[int, tuple[int, int]] = {}
     for way in (1, -1):
