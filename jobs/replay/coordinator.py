@@ -125,7 +125,7 @@ def owners(states: DataFrame) -> DataFrame:
     An id that went on with another producer id, or has none any more, does not own the former.
     """
     named = last_of_all_copies(states).filter(F.col("producer_id").isNotNull())
-    own = ("leader_epoch", "told_by_another", "replicas")
+    own = ("told_by_another", "replicas")
     state = F.struct(*[name for name in states.columns if name not in own]).alias("state")
     place = ("leader_epoch", "record_offset", "complete_up_to_ms")
     furthest = named.groupBy("producer_id", "partition").agg(

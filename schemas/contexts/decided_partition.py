@@ -26,7 +26,8 @@ COLUMNS = """
     decided_place:bigint, decided_length:int, marked_commit:boolean, told_commit:boolean>,
     opposed_offset bigint, replaces_decided boolean, format_refused boolean,
     committed_undecided_instead boolean, wrong_offset bigint, wrong_first bigint, wrong_last
-    bigint, misfit_epoch int, from_epoch int, to_epoch int, torn_length int, torn_epoch int,
+    bigint, misfit_epoch int, from_epoch int, to_epoch int, of_no_coordinator
+    boolean, torn_length int, torn_epoch int,
     against_length int, lacking_length int, lacking_complete bigint, counted_complete bigint,
     early_offset bigint, early_first bigint, misfit_offset bigint, misfit_first bigint,
     marker_position bigint, record_position bigint, unraised_position bigint, wrong_position

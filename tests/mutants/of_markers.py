@@ -447,9 +447,8 @@ def coordinator_epoch_higher(scene: Scene) -> Mutant | None:
     assert txn.marker is not None
     batch = view.batches[txn.marker]
     mutant = _mutant(
-        found, "coordinator_epoch_regression marker_coordinator_epoch_mismatch", told=SUSPECT,
-        span=None,
-    )  # fmt: skip
+        found, "coordinator_epoch_regression marker_coordinator_epoch_mismatch", told=SUSPECT
+    )
     higher = coordinator_epoch(batch) + 50
     view.put(txn.marker, marker_with(batch, coordinator_epoch=higher))
     view.store()

@@ -1,4 +1,4 @@
-"""What the coordinator decided about the epoch of a marker that contradicts the one before it."""
+"""What the coordinator's log says of a marker that contradicts the one before it."""
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -47,7 +47,7 @@ def marker_decision_columns(clock_tolerance: int) -> list[Column]:
     epoch_whole: the coordinator's log has every decision about the marker's epoch up to the end of
     its copy; history_later: that is later than the marker; shared_epoch: it decided a transaction
     of that epoch and outcome that lists the partition, under transaction.version 0 or 1.
-    `clock_tolerance`: ms.
+    previous_of_no_coordinator: see `_previous_of_no_coordinator`. `clock_tolerance`: ms.
     """
     covered = covers_once(
         F.col("history_covers_ms"), F.col("marker_timestamp"), F.lit(clock_tolerance)
@@ -62,4 +62,20 @@ def marker_decision_columns(clock_tolerance: int) -> list[Column]:
         surely(whole).alias("epoch_whole"),
         surely(later).alias("history_later"),
         surely(F.col("shared_epoch")).alias("shared_epoch"),
+        _previous_of_no_coordinator(clock_tolerance).alias("previous_of_no_coordinator"),
     ]
+
+
+def _previous_of_no_coordinator(clock_tolerance: int) -> Column:
+    """Whether no coordinator had the epoch of the COMMIT before, so that it is wrong, not this one.
+
+    A record of the id is later than that marker, and of a lower leader epoch: the coordinator with
+    that of the marker would have been elected before. An ABORT may be an operator's, with any.
+    """
+    before, record = F.col("previous_marker"), F.col("coordinator")
+    raised = record["producer_epoch"] > before["epoch"]
+    later = raised | covers_once(
+        record["record_timestamp"], before["timestamp"], F.lit(clock_tolerance)
+    )
+    lower = record["leader_epoch"].between(0, before["coordinator_epoch"] - 1)
+    return surely(before["commit"] & ~before["initial"] & lower & record["replicated"] & later)

@@ -229,6 +229,23 @@ def _places() -> list[Column]:
     ]
 
 
+def _places_of_regression() -> list[Column]:
+    """regression_* (first, last, epoch, file, position): of two markers the wrong one."""
+    before = F.col("previous_of_no_coordinator")
+    offset = F.col("previous_marker.offset")
+    of_both = {
+        "first": (offset, F.col("offset_first")),
+        "last": (offset, F.col("offset_last")),
+        "epoch": (F.col("previous_marker.epoch"), F.col("producer_epoch")),
+        "file": (F.col("previous_marker_file"), F.col("file")),
+        "position": (F.col("previous_marker_position"), F.col("byte_position")),
+    }
+    return [
+        F.when(before, one).otherwise(other).alias(f"regression_{name}")
+        for name, (one, other) in of_both.items()
+    ]
+
+
 def _looked_up(selected: DataFrame, given: TransactionInputs, tolerance: int) -> DataFrame:
     """Rows beside what the logs say of their producers: the tables of `open_lookups` and others."""
     opened = selected.filter(F.col("outcome") == "open")
@@ -315,6 +332,7 @@ def transaction_context(given: TransactionInputs, files: DataFrame, ages: Ages) 
             overdue().alias("overdue"),
             start_untold().alias("start_untold"),
             unmarked_decision(tolerance).alias("unmarked_decision"),
+            *_places_of_regression(),
         )
 
     return Context("transaction", rows, _regular, enrich, given.folded, within_cluster=True)

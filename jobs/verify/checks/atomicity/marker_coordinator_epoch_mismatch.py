@@ -12,9 +12,11 @@ Before transaction.version 2 several transactions share an epoch. A marker may t
 them whose Prepare and Complete records enclose it by timestamp.
 
 When it is legal: in clusters with ZooKeeper the leader epoch may rise without a new coordinator, so
-nothing is reported unless the decision is of transaction.version 2, or the `__cluster_metadata` of
-the dump shows that the cluster never had it. An operator's abort carries coordinator epoch 0. A
-coordinator that takes over before the Complete record sends the markers again, with its own epoch.
+a lower one is reported only if the decision is of transaction.version 2, or the
+`__cluster_metadata` of the dump shows that the cluster never had it. An operator's abort carries
+any coordinator epoch. A coordinator that takes over before the Complete record sends the markers
+again, with its own epoch. So a higher one is proven wrong if all decisions of the producer epoch
+are known, each has one marker, and it is none that an operator may have written.
 
 Evidence: the marker and the Prepare record.
 """
@@ -60,7 +62,7 @@ CHECK = Check(
         # Only brokers of 4.0 and later, which know no ZooKeeper, write version 2.
         explained(
             VERSION_DEPENDENT,
-            lambda: ~F.col("kraft_only") & ~surely(F.col("transaction_version_2")),
+            lambda: _too_old() & ~F.col("kraft_only") & ~surely(F.col("transaction_version_2")),
         ),
         # One marker more than decisions, with the epoch of its data, may be an operator's.
         explained(
@@ -80,7 +82,7 @@ CHECK = Check(
                 & ~is_replicated(F.col("complete_offset"), F.col("coordinator_replicated_below"))
             ),
         ),
-        suspect(VERSION_DEPENDENT),
+        suspect(VERSION_DEPENDENT, lambda: ~F.col("of_no_coordinator")),
     ),
     expected=lambda: F.when(_too_old(), text("coordinator epoch {from_epoch} or more")).otherwise(
         text("coordinator epoch {to_epoch} or less")

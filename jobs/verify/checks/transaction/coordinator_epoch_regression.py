@@ -1,7 +1,9 @@
 """A marker has a lower coordinator epoch than the marker before it.
 
 What it finds: a marker with a lower coordinator epoch than the marker of the same producer id
-before it in the partition.
+before it in the partition. If the coordinator's log has a later record of the transactional id
+under a lower leader epoch than the marker before, a COMMIT, that one is named: no coordinator had
+its epoch.
 
 Why it is wrong: the leader refuses markers of a deposed coordinator
 (TransactionCoordinatorFencedException). Two coordinators decided transactions of one producer.
@@ -31,6 +33,13 @@ CHECK = Check(
     severity=ERROR,
     context="transaction",
     source="ProducerAppendInfo.checkCoordinatorEpoch",
+    place={
+        "offset_first": "regression_first",
+        "offset_last": "regression_last",
+        "producer_epoch": "regression_epoch",
+        "file": "regression_file",
+        "byte_position": "regression_position",
+    },
     # The marker directly before, so that one step down is one finding.
     fires=lambda: F.col("coordinator_epoch") < F.col("previous_marker.coordinator_epoch"),
     excuses=(
@@ -49,10 +58,16 @@ CHECK = Check(
             ),
         ),
     ),
-    expected=lambda: text(
-        "coordinator epoch {before} or higher", before="previous_marker.coordinator_epoch"
+    expected=lambda: F.when(
+        F.col("previous_of_no_coordinator"),
+        text("coordinator epoch {highest} or lower", highest="coordinator.leader_epoch"),
+    ).otherwise(
+        text("coordinator epoch {before} or higher", before="previous_marker.coordinator_epoch")
     ),
-    found=lambda: text("coordinator epoch {coordinator_epoch}"),
+    found=lambda: F.when(
+        F.col("previous_of_no_coordinator"),
+        text("coordinator epoch {before}", before="previous_marker.coordinator_epoch"),
+    ).otherwise(text("coordinator epoch {coordinator_epoch}")),
     proofs=(
         Proof(
             "the marker before",
@@ -67,9 +82,22 @@ CHECK = Check(
             "marker_length",
         ),
     ),
-    message=lambda: text(
-        "The {outcome} marker of producer {producer_id} at offset {marker_offset} has coordinator "
-        "epoch {coordinator_epoch}, after a marker with coordinator epoch {before}.",
-        before="previous_marker.coordinator_epoch",
+    message=lambda: F.when(
+        F.col("previous_of_no_coordinator"),
+        text(
+            "The commit marker of producer {producer_id} at offset {regression_last} has "
+            "coordinator epoch {before}, but the coordinator of {transactional_id} still had "
+            "leader epoch {highest} later; the marker at offset {marker_offset} has "
+            "{coordinator_epoch}.",
+            before="previous_marker.coordinator_epoch",
+            highest="coordinator.leader_epoch",
+        ),
+    ).otherwise(
+        text(
+            "The {outcome} marker of producer {producer_id} at offset {marker_offset} has "
+            "coordinator epoch {coordinator_epoch}, after a marker with coordinator epoch "
+            "{before}.",
+            before="previous_marker.coordinator_epoch",
+        )
     ),
 )

@@ -121,6 +121,9 @@ def _coordinator_epochs() -> list[Column]:
 
     misfit_epoch, and from_epoch to to_epoch that would fit; null where all fit. An operator's abort
     has the epoch of the data and names no coordinator; under version 2 no other marker has.
+    of_no_coordinator: none can have had it when the marker was written. All decisions of the
+    producer epoch are known, as many as markers, and complete under lower leader epochs: a later
+    coordinator finds their Complete records, and sends nothing.
     """
     single = attribution.one_transaction_an_epoch(F.col("with_transaction_version_1"))
     lowest = F.when(single, F.col("lowest_raised_coordinator_epoch")).otherwise(
@@ -133,6 +136,11 @@ def _coordinator_epochs() -> list[Column]:
     old, new = lowest < F.col("lowest_leader_epoch"), highest > F.col("latest_leader_epoch")
     # A marker between two decisions may be of a third one, where some are lost or compacted away.
     odd = F.col("odd_place").isNotNull() & (F.col("decidable") == 1)
+    one_each = (F.col("markers") == F.col("prepares")) & (F.col("completes") == F.col("prepares"))
+    # An operator may give an ABORT any coordinator epoch, but not a COMMIT, nor a raised epoch.
+    of_coordinator = F.col("commit") | F.col("unraised_offset").isNull()
+    all_known = (F.col("decidable") == 1) & F.col("history_after_all")
+    replaced = F.col("latest_leader_epoch").between(0, highest - 1) & one_each & all_known
     return [
         F.when(known & old, lowest)
         .when(known & new, highest)
@@ -144,6 +152,7 @@ def _coordinator_epochs() -> list[Column]:
         F.when(odd & ~(old | new), F.col("odd_highest"))
         .otherwise(F.col("latest_leader_epoch"))
         .alias("to_epoch"),
+        surely(~old & replaced & of_coordinator).alias("of_no_coordinator"),
     ]
 
 
