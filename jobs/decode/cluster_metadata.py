@@ -86,7 +86,7 @@ def clusters(dump: Dump, facts: Sequence[Told], splits: Sequence[Told]) -> Clust
         ],
         unreadable=sum(len(copy.of_kind(Undecodable)) for _, copy in copies),
         furthest={
-            name: frozenset(file.file_index for file in own[-1][0].files)
+            name: frozenset(file.file_index for file in own[-1][0].files if own[-1][1].whole)
             for name, own in by_length.items()
         },
     )

@@ -42,11 +42,18 @@ from jobs.model.ending import (
     UNENDED,
 )
 from schemas.topics import OFFSETS_TOPIC
+from udfs.rules.coordinator_step import EXHAUSTED_EPOCH
 from udfs.rules.ending import DECIDED, RUNNING, SAVE_AND_ABORT
 
 OUTSIDE = (
     "Its outcome is decided outside Kafka, and it never times out. Ask the owner of this id for "
     "the outcome; do not abort it yourself."
+)
+# `prepareTransitionTo` refuses the epoch that both raises come to (KAFKA-19367).
+USED_UP = (
+    "But a coordinator of Kafka 4.0.0 can never abort it: its epoch is used up (KAFKA-19367). Only "
+    "its producer can still end it, if nothing has tried to fence it. Upgrade the brokers to 4.0.1 "
+    "or later; the coordinator then aborts it when it has loaded its log."
 )
 
 
@@ -230,11 +237,19 @@ def _prepare_pending(given: Situation) -> list[str]:
     ]
 
 
+def _used_up(given: Situation) -> list[str]:
+    """What is said of a transaction of version 2 in the last epoch of its producer id."""
+    owner = given.owner or {}
+    of_version_2 = (owner.get("client_transaction_version") or 0) >= 2
+    return [USED_UP] if of_version_2 and owner["producer_epoch"] >= EXHAUSTED_EPOCH else []
+
+
 def _overdue(given: Situation) -> list[str]:
     return [
         "Do not abort it by hand: the coordinator lists it and aborts it as soon as it runs. "
         f"Check whether the leader of {_log(given)} is up and has loaded that partition. A "
         "producer that starts again with this transactional id ends the transaction too.",
+        *_used_up(given),
         _describe(given),
     ]
 
@@ -247,12 +262,14 @@ def _open(given: Situation) -> list[str]:
             "had not aborted it when its log was copied. It does so as soon as it runs: do not "
             f"abort it by hand. A later copy of {_log(given)} shows whether it did. If it did not, "
             "check whether the leader of that partition is up and has loaded it.",
+            *_used_up(given),
             _describe(given),
         ]
     return [
         "Nothing is wrong: its producer is still writing, or its coordinator will abort it after "
         "its timeout. If consumers wait too long, lower transaction.timeout.ms of that producer, "
         "or let it commit more often.",
+        *_used_up(given),
         _describe(given),
     ]
 

@@ -50,7 +50,7 @@ from jobs.model.found import (
     THOUGH_COMMITTED,
 )
 from jobs.spark.joins import small
-from schemas.verdicts import SUSPECT, VIOLATION
+from schemas.verdicts import INCONCLUSIVE, SUSPECT, VIOLATION
 from schemas.violation import FINDING_KEY, FINDING_PLACE
 from udfs.rules.logic import surely
 
@@ -240,7 +240,10 @@ def _earliest(at: pa.ChunkedArray, number: NDArray[np.int64], size: int) -> NDAr
 
 
 def summed(rows: DataFrame) -> DataFrame:
-    """One row an incident: kind, numbers, codes violated, labels, topics, first and last moment."""
+    """One row an incident: kind, numbers, codes violated, topics, first and last moment.
+
+    labels: of all its findings; weighty_labels: of its violations and suspects.
+    """
     place = F.struct(*PLACE, "offset_first", "producer_id", "producer_epoch")
     first = F.col("first")
     violated = F.col("verdict") == VIOLATION
@@ -267,6 +270,9 @@ def summed(rows: DataFrame) -> DataFrame:
             F.min("broker").alias("broker"),
             F.min("producer_id").alias("producer_id"),
             F.collect_set("label").alias("labels"),
+            F.collect_set(F.when(F.col("verdict") != INCONCLUSIVE, F.col("label"))).alias(
+                "weighty_labels"
+            ),
             F.min("at").alias("first_ms"),
             F.max("at").alias("last_ms"),
             # Of several at one moment one that is proven.

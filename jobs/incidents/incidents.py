@@ -171,7 +171,7 @@ def _told(
         signature = BY_NAME.get(kind, NOT_EXPLAINED)
         mine_at = places.get(number, [])
         row = _row(number, sums[number], signature, mine_at, several[kind] > 1)
-        labels = frozenset(sums[number].labels)
+        labels = frozenset(sums[number].weighty_labels)
         at = [place for place, _ in mine_at]
         row |= {"steps": plan(signature, at, commits.get(number, []), labels)}
         grade = grades[number]

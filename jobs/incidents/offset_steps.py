@@ -93,3 +93,16 @@ def abort_offsets(*of: str, back: tuple[str, ...] = ()) -> tuple[Step, ...]:
         *((_set_groups_back(*back),) if back else ()),
         start_groups(*kinds, *back)._replace(ended_by=ABORTED),
     )
+
+
+# What blocks readers is ended in the same way whatever caused it, if the signature has no own way.
+ENDS = (
+    *of_clients(
+        *end_steps(
+            "Abort the transaction",
+            cannot="its records do not come back: read_committed consumers will never see them; "
+            "save them first",
+        )
+    ),
+    *abort_offsets(),
+)

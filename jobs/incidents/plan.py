@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from string import Formatter
 from typing import Any, NamedTuple
 
+from jobs.incidents.offset_steps import ENDS
 from jobs.incidents.signature import BLOCKED, Signature, Step
 from jobs.model.commands import (
     ABORT_BY_PRODUCER,
@@ -65,16 +66,15 @@ def plan(
     """Rows of `schemas.incident.STEP`: steps whose consequence is there, commands filled in.
 
     `places`: consequences of the incident, and `commits`: what groups lack, both in the order in
-    which commands name them. `labels`: of its findings.
+    which commands name them. `labels`: of its violations
+    and suspects.
     """
+    own = [step for step in signature.steps if _is_of(step, labels)]
+    ends = () if any(BLOCKED in step.of for step in own) else ENDS
     steps = []
-    for step in signature.steps:
+    for step in (*ends, *own):
         wanted = [place for place in places if _is_about(step, place)]
         if not wanted and (step.of or (step.offsets is not None and places)):
-            continue
-        if (step.where and set(step.where).isdisjoint(labels)) or not set(step.unless).isdisjoint(
-            labels
-        ):
             continue
         commands = _commands(step, wanted, commits)
         shown = commands[:MOST_PLACES]
@@ -92,6 +92,12 @@ def plan(
             }
         )
     return steps
+
+
+def _is_of(step: Step, labels: Collection[str]) -> bool:
+    """Whether the findings of the incident call for the step."""
+    called = not step.where or not set(step.where).isdisjoint(labels)
+    return called and set(step.unless).isdisjoint(labels)
 
 
 def _names(template: str) -> set[str]:

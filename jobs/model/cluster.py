@@ -60,7 +60,7 @@ class Clusters:
     `regressions`: in any copy, a block of producer ids and the one before that it does not lie
     behind. `unreadable`: records, damage and gaps of the copies that may hide more facts.
     `furthest`: cluster id, None for unknown -> numbers of the files of the copy that the facts of
-    the cluster are from.
+    the cluster are from; none if something of that is missing, which may be a change of a leader.
     """
 
     by_id: Mapping[str, Cluster] = field(default_factory=dict)

@@ -189,6 +189,21 @@ def test_a_decided_commit_is_not_thrown_away_unseen(given: Situation, saved: boo
     assert (0 <= found_at < told.index(" abort --topic")) == saved, told
 
 
+@pytest.mark.parametrize(
+    ("epoch", "version", "told"), [(32766, 2, True), (32765, 2, False), (32766, 0, False)]
+)
+def test_a_used_up_epoch_is_told_which_one_release_cannot_abort(
+    epoch: int, version: int, told: bool
+) -> None:
+    owner = OWNER | {"producer_epoch": epoch, "client_transaction_version": version}
+    for given in (
+        MERELY_OPEN,
+        replace(MERELY_OPEN, as_of_ms=NOON + 60 * MINUTE),
+        found(finding("open_transaction_overdue", "suspect")),
+    ):
+        assert ("KAFKA-19367" in explanation(replace(given, owner=owner))) == told
+
+
 def test_the_abort_names_the_start_that_the_broker_remembers() -> None:
     trimmed = NEWEST | {"lso_first_offset": 41, "log_start_offset": 60}
     assert "--start-offset 41" in explanation(replace(HANGS, state=trimmed))

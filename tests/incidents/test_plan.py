@@ -48,6 +48,14 @@ def test_each_blocked_partition_has_its_command_with_the_holders_own_first_offse
     assert "the step before" in abort["before"]
 
 
+@pytest.mark.parametrize("name", sorted(BY_NAME))
+@pytest.mark.parametrize("topic", ["m", "__consumer_offsets"])
+def test_what_blocks_readers_is_ended_whatever_caused_it(name: str, topic: str) -> None:
+    told = commands(plan(BY_NAME[name], [blocked(0, topic)]))
+    assert told.count(f"\n{TOOL} abort --topic {topic} --partition 0 --start-offset 480") == 1
+    assert "abort --" not in commands(plan(BY_NAME[name], [blocked(0, topic, "decided")]))
+
+
 @pytest.mark.parametrize("ended_by", ["decided", "running"])
 def test_what_its_own_marker_ends_is_not_aborted(ended_by: str) -> None:
     steps = plan(BY_NAME["skipped_markers"], [blocked(0, ended_by=ended_by), blocked(2)])

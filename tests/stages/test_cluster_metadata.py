@@ -103,6 +103,12 @@ def log(batches: Batches, offset: int = 0, seconds: int = 0, epoch: int = 0) -> 
     return written
 
 
+def snapshot(batches: Batches) -> bytes:
+    """As a log; its end shows that nothing of it is cut off."""
+    end = sum(len(values) for values in batches)
+    return log(batches) + writer.snapshot_footer(end, T0 + len(batches) * 1000)
+
+
 def broker_folder(
     root: Path, name: str, files: dict[str, bytes], cluster: str = "c", number: int = 1
 ) -> None:
@@ -245,7 +251,7 @@ def test_a_topic_is_deleted_where_the_log_says_so_or_gives_its_name_to_another(
     cluster = read(tmp_path).of("c")
     assert cluster.topic_ids == {"a": text_of(IDS["other"])}
     # A longer copy whose head went to a snapshot no longer knows of the others.
-    files = {f"{9:020}-0000000003.checkpoint": log([[topic("a", "other")]])}
+    files = {f"{9:020}-0000000003.checkpoint": snapshot([[topic("a", "other")]])}
     broker_folder(tmp_path, "second", files | {f"{9:020}.log": log(blocks(1000), 9)})
     assert read(tmp_path).of("c").topic_ids == {"a": text_of(IDS["other"])}
     assert read(tmp_path).of("c").deleted == {text_of(IDS["one"]), text_of(IDS["two"])}
@@ -259,8 +265,8 @@ def test_a_snapshot_stands_for_the_head_that_is_trimmed(tmp_path: Path) -> None:
         tmp_path,
         "broker",
         {
-            f"{90:020}-0000000003.checkpoint": log([[topic("old", "other")], *blocks(3000)]),
-            f"{100:020}-0000000003.checkpoint": log(state),
+            f"{90:020}-0000000003.checkpoint": snapshot([[topic("old", "other")], *blocks(3000)]),
+            f"{100:020}-0000000003.checkpoint": snapshot(state),
             f"{100:020}.log": behind,
             f"{0:020}-0000000000.checkpoint.part": b"half written",
         },
@@ -282,10 +288,13 @@ def test_a_snapshot_stands_for_the_head_that_is_trimmed(tmp_path: Path) -> None:
 def test_a_migration_is_in_the_log_and_in_snapshots_of_some_releases(
     tmp_path: Path, states: list[int], by_log: bool, by_snapshot: bool
 ) -> None:
-    told = log([*[[value(21, bytes([state]))] for state in states], *blocks(1000)])
-    files = {f"{9:020}-0000000003.checkpoint": told, f"{9:020}.log": log(blocks(2000), 9)}
+    batches = [*[[value(21, bytes([state]))] for state in states], *blocks(1000)]
+    files = {
+        f"{9:020}-0000000003.checkpoint": snapshot(batches),
+        f"{9:020}.log": log(blocks(2000), 9),
+    }
     for name, of, expected in (
-        ("whole", {f"{0:020}.log": told}, by_log),
+        ("whole", {f"{0:020}.log": log(batches)}, by_log),
         ("trimmed", files, by_snapshot),
     ):
         broker_folder(tmp_path / name, "broker", of)
@@ -298,7 +307,7 @@ def test_a_snapshot_adds_nothing_to_a_whole_log(tmp_path: Path) -> None:
         tmp_path,
         "broker",
         {
-            f"{4:020}-0000000001.checkpoint": log([batch[:1] for batch in batches]),
+            f"{4:020}-0000000001.checkpoint": snapshot([batch[:1] for batch in batches]),
             f"{0:020}.log": log(batches),
         },
     )
@@ -378,6 +387,32 @@ def test_a_segment_that_is_missing_does_too(tmp_path: Path) -> None:
     assert read(tmp_path).of("c").next_producer_id is None
 
 
+@pytest.mark.parametrize("cut", [0, 1, 30, None])
+def test_a_snapshot_that_is_cut_does_too(tmp_path: Path, cut: int | None) -> None:
+    """At the end of a batch, or within one: a broker renames a snapshot when it has its footer."""
+    state = [[topic("a", "one"), partition("one", 0)], [partition("one", 1)], *blocks(1000)]
+    whole = snapshot(state)
+    left = whole if cut is None else log(state[:2])[: -cut or None]
+    broker_folder(tmp_path, "broker", {f"{9:020}-0000000003.checkpoint": left})
+    told = read(tmp_path)
+    assert told.of("c").partitions == ({"a": 2} if cut is None else {})
+    assert told.unreadable == (0 if cut is None else 1 if cut == 0 else 2)
+    assert any(told.furthest.values()) == (cut is None)
+
+
+@pytest.mark.parametrize(("snapshot_at", "whole"), [(5, True), (4, False), (None, False)])
+def test_so_do_offsets_between_a_snapshot_and_the_log(
+    tmp_path: Path, snapshot_at: int | None, whole: bool
+) -> None:
+    files = {f"{5:020}.log": log(blocks(3000), 5)}
+    if snapshot_at is not None:
+        files[f"{snapshot_at:020}-0000000001.checkpoint"] = snapshot(blocks(1000))
+    broker_folder(tmp_path, "broker", files)
+    told = read(tmp_path)
+    assert told.of("c").next_producer_id == (3000 if whole else None)
+    assert told.unreadable == int(not whole)
+
+
 def test_offsets_that_are_missing_inside_a_segment_do_too(tmp_path: Path) -> None:
     """A log of KRaft is never compacted: what has gone may be a newer block, or a move."""
     for name, offset in (("whole", 1), ("gap", 2)):
@@ -446,7 +481,7 @@ def test_the_copy_that_reaches_furthest_is_read_again_however_many_bytes_it_has(
     tmp_path: Path,
 ) -> None:
     whole = [[topic("a", "one")], *blocks(*range(1000, 20_000, 1000))]
-    state, end = log([[topic("a", "one")], *blocks(20_000)]), len(whole)
+    state, end = snapshot([[topic("a", "one")], *blocks(20_000)]), len(whole)
     broker_folder(tmp_path, "short", {f"{0:020}.log": log(whole)})
     further = {
         f"{end:020}-{0:010}.checkpoint": state, f"{end:020}.log": log(blocks(21_000), end)
@@ -489,7 +524,7 @@ def test_each_block_that_is_not_behind_the_one_before_is_told(
 
 def test_a_snapshot_repeats_the_newest_block(tmp_path: Path) -> None:
     files = {
-        f"{3:020}-0000000001.checkpoint": log(blocks(2000)),
+        f"{3:020}-0000000001.checkpoint": snapshot(blocks(2000)),
         f"{1:020}.log": log(blocks(1000, 2000, 3000), 1),
     }
     broker_folder(tmp_path, "broker", files)
@@ -560,7 +595,7 @@ def test_what_is_lost_of_the_log_may_be_another_broker(tmp_path: Path) -> None:
 
 def test_a_head_that_is_trimmed_may_have_had_another_broker(tmp_path: Path) -> None:
     """One that was taken out again is in no snapshot; a copy with the head has it."""
-    trimmed = {f"{5:020}-0000000001.checkpoint": log([ONE]), f"{5:020}.log": log(OTHERS, 5, 5)}
+    trimmed = {f"{5:020}-0000000001.checkpoint": snapshot([ONE]), f"{5:020}.log": log(OTHERS, 5, 5)}
     broker_folder(tmp_path, "1", trimmed)
     assert read(tmp_path).of("c").registered == set()
     broker_folder(tmp_path, "2", {f"{0:020}.log": log([ONE, TWO])}, number=2)

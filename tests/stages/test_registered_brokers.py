@@ -10,6 +10,8 @@ from cases import AuditedCases, audit_dump, difference
 from log_builder import AS_OF, NEXT_PRODUCER_ID, T0, Case, DumpWriter, LogBuilder
 from pyspark.sql import SparkSession
 
+from tests.wire_writer.batches import snapshot_footer
+
 END = (AS_OF - T0) // 1000
 MISSING = "missing_marker_in_listed_partition"
 # Broker 1 follows, lags, and was copied at 500: the leader may have the marker.
@@ -211,6 +213,8 @@ def test_between_log_and_snapshot_a_broker_may_have_come_and_gone(
     write_metadata(tmp_path / "clean", Metadata((1,), END))
     folder = tmp_path / "clean" / "__cluster_metadata-0"
     (snapshot,) = folder.glob("*.log")
+    with snapshot.open("ab") as end:
+        end.write(snapshot_footer(500, AS_OF))
     snapshot.rename(folder / f"{500:020}-0000000001.checkpoint")
     write_metadata(tmp_path / "log", Metadata((1,), 50))
     for log in (tmp_path / "log" / folder.name).glob("*.log"):

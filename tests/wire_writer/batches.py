@@ -36,6 +36,7 @@ CONTROL_KEY = struct.Struct(">hh")
 # version, coordinatorEpoch.
 MARKER_VALUE = struct.Struct(">hi")
 CONTROL_VERSION = 0
+SNAPSHOT_FOOTER = 4
 CONTROL_ABORT, CONTROL_COMMIT = 0, 1
 
 # offset, size.
@@ -234,6 +235,12 @@ def marker(
         timestamp_type=timestamp_type,
         delete_horizon=delete_horizon,
     )
+
+
+def snapshot_footer(offset: int, timestamp: int) -> bytes:
+    """The control batch at the end of a snapshot of `__cluster_metadata`."""
+    footer = record(0, 0, CONTROL_KEY.pack(CONTROL_VERSION, SNAPSHOT_FOOTER), bytes(3))
+    return batch(offset, [footer], base_timestamp=timestamp, control=True)
 
 
 def empty_batch(

@@ -91,6 +91,8 @@ MAX_REGRESSIONS = 1_000
 # In one split; the driver holds them all, and no cluster has as many.
 MAX_TOPICS = 200_000
 MAX_LEADERS = 10_000
+# The control record at the end of a snapshot, since 3.0 (`ControlRecordType.SNAPSHOT_FOOTER`).
+SNAPSHOT_FOOTER = 4
 
 
 def metadata_rows(
@@ -100,8 +102,8 @@ def metadata_rows(
 
     Of the partitions of a topic the highest is a row, and all with replicas are one, Assigned; of
     the registrations of a broker the first; and of the blocks of producer ids the first, the last,
-    and those that do not follow the one before. Damage and missing offsets are Undecodable facts; a
-    log of KRaft is never compacted.
+    and those that do not follow the one before. Damage, missing offsets and the missing end of a
+    snapshot are Undecodable facts; a log of KRaft is never compacted.
     """
     frames = FrameWalker(source, options.max_batch_bytes, 0, MAX_OFFSET).walk()
     # Its records are read at any depth, so those that cannot be must be known.
@@ -111,6 +113,7 @@ def metadata_rows(
     in_log = split["kind"] == METADATA_LOG
     facts = [
         *_losses(source, frames, headers, in_log),
+        *([] if in_log else _lost_end(source, decoded)),
         *_facts(source, decoded, options.max_decompressed_bytes),
     ]
     facts.sort(key=lambda fact_and_place: fact_and_place[1]["offset"])
@@ -164,8 +167,8 @@ def _losses(source: ByteRange, frames: Frames, headers: BatchHeaders, in_log: bo
     lost = [
         (damage.reason, at, damage.first)
         for damage, at in zip(frames.damages, behind, strict=True)
-        # A copy of a live log ends anywhere.
-        if damage.end is not None or source.length < source.file_left
+        # A copy of a live log ends anywhere; a snapshot has its name only when it is complete.
+        if damage.end is not None or source.length < source.file_left or not in_log
     ]
     lost += [
         ("offsets_missing", at, int(headers.position[at - 1]))
@@ -179,6 +182,21 @@ def _losses(source: ByteRange, frames: Frames, headers: BatchHeaders, in_log: bo
         )
         for reason, at, position in lost
     ]
+
+
+def _lost_end(source: ByteRange, decoded: DecodedBatches) -> list[Placed]:
+    """That a snapshot ends without its footer, so that some of its records are lost.
+
+    A broker renames it when the footer is written (`RecordsSnapshotWriter.freeze`).
+    """
+    if source.length < source.file_left:
+        return []
+    headers = decoded.headers
+    if headers.control[-1:].any() and decoded.control_type[-1] == SNAPSHOT_FOOTER:
+        return []
+    end = int(headers.last_offset.max(initial=-1)) + 1
+    place = {"position": source.start + source.length, "length": 0, "offset": end}
+    return [(Undecodable("snapshot_cut"), place)]
 
 
 def _facts(source: ByteRange, decoded: DecodedBatches, limit: int) -> list[Placed]:

@@ -38,6 +38,7 @@ from jobs.incidents.signature import (
     Step,
     end_steps,
     of_both,
+    of_one_end,
 )
 
 STATE = (
@@ -87,7 +88,7 @@ SIGNATURE = Signature(
     why="The coordinator's log contradicts itself, or the markers in the partitions.",
     explains=lambda finding: (
         finding.one_of(*STATE, FORGOTTEN)
-        | (finding.one_of(*OF_LOST_DECISION) & finding.of_producer(DECISION_LOST))
+        | (finding.one_of(*OF_LOST_DECISION) & of_one_end(finding, DECISION_LOST))
         | (finding.one_of(*FOLLOWS) & finding.of_producer(FORGOTTEN))
         | (finding.one_of(*UNLISTED) & of_both(finding, UNLISTED_MARKER, UNDECIDED_MARKER))
     ),

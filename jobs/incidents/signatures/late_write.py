@@ -22,7 +22,7 @@ happens with `transaction.partition.verification.enable=false`, or with an older
 
 from typing import Any
 
-from jobs.incidents.offset_steps import abort_offsets, of_clients
+from jobs.incidents.offset_steps import ENDS
 from jobs.incidents.signature import (
     CAME_LATE,
     CLEANED_DATA,
@@ -37,7 +37,6 @@ from jobs.incidents.signature import (
     Signature,
     Step,
     Traits,
-    end_steps,
     of_both,
     of_one_end,
 )
@@ -53,13 +52,13 @@ FOLLOWS = (
 
 
 def _explains(finding: Traits) -> Any:
-    follows = finding.one_of(*FOLLOWS) & finding.of_producer(*LATE)
+    follows = finding.one_of(*FOLLOWS) & of_one_end(finding, *LATE)
     late = (finding.one_of(*LATE) & ~finding.one_of(FORGOTTEN)) | (
         follows & ~finding.of_producer(FORGOTTEN)
     )
     had_marker = of_one_end(finding, MISSING_MARKER) | of_both(finding, CLEANED_DATA)
     ended = finding.one_of(*UNLISTED) & of_both(finding, UNLISTED_MARKER, UNDECIDED_MARKER)
-    return late & ~had_marker & ~ended & ~finding.of_producer(DECISION_LOST)
+    return late & ~had_marker & ~ended & ~of_one_end(finding, DECISION_LOST)
 
 
 SIGNATURE = Signature(
@@ -77,14 +76,7 @@ SIGNATURE = Signature(
     ),
     key=MOMENT,
     steps=(
-        *of_clients(
-            *end_steps(
-                "Abort the transaction",
-                cannot="its records do not come back: read_committed consumers will never see "
-                "them; save them first",
-            )
-        ),
-        *abort_offsets(),
+        *ENDS,
         Step(
             "Set transaction.partition.verification.enable=true on brokers from 3.6 on (of offset "
             "commits they verify from 3.7 on), and move to transaction.version 2 (4.0)",

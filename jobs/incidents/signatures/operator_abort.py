@@ -35,7 +35,7 @@ SIGNATURE = Signature(
         "committed the transaction in the others."
     ),
     explains=lambda finding: (
-        (finding.one_of(*TORN) | (finding.one_of(*FOLLOWS) & finding.of_producer(*TORN)))
+        (finding.one_of(*TORN) | (finding.one_of(*FOLLOWS) & of_one_end(finding, *TORN)))
         & ~of_one_end(finding, MISSING_MARKER)
     ),
     proven_by=(),

@@ -69,10 +69,11 @@ def _explains(finding: Traits) -> Any:
         finding.one_of(OPEN_DATA) & listed
     )
     # Each epoch of transaction.version 2 is given when the one before it has ended.
-    went_on = ~of_both(finding, *CAME_OTHERWISE) & ~finding.of_producer(DECISION_LOST, FORGOTTEN)
+    lost = of_one_end(finding, DECISION_LOST) | finding.of_producer(FORGOTTEN)
+    went_on = ~of_both(finding, *CAME_OTHERWISE) & ~lost
     skipped = skipped | (finding.one_of(BUMPED_BY_2) & went_on)
-    completed = of_one_end(finding, MISSING_MARKER) | (finding.of_producer(OPEN_DATA) & listed)
-    completed = completed | (finding.of_producer(BUMPED_BY_2) & went_on)
+    completed = of_one_end(finding, MISSING_MARKER) | (of_one_end(finding, OPEN_DATA) & listed)
+    completed = completed | (of_one_end(finding, BUMPED_BY_2) & went_on)
     return (skipped | (finding.one_of(*FOLLOWS) & completed)) & ~of_both(finding, CLEANED_DATA)
 
 

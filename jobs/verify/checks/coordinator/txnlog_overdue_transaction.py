@@ -74,6 +74,7 @@ CHECK = Check(
         "Check whether the coordinator of __transaction_state-{partition} is running and has "
         "loaded that partition. If it has and nothing ends the transaction, as after "
         "transaction.version was lowered while it was open, move the leader of that partition: the "
-        "next one loads it anew."
+        "next one loads it anew. A coordinator of 4.0.0 never aborts one of epoch 32766 "
+        "(KAFKA-19367): upgrade it to 4.0.1 or later."
     ),
 )

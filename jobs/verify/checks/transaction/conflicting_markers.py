@@ -9,8 +9,10 @@ transaction.version was lowered.
 
 When it is legal: under transaction.version 0 and 1, also if the cluster was downgraded to one of
 them, the second marker may end a transaction without data here, which the coordinator's log shows
-(if its copy is older than that marker, the finding is inconclusive); an operator may have aborted
-before the coordinator committed; the data in between were cleaned or are missing.
+(if its copy is older than that marker, the finding is inconclusive). Behind a COMMIT with the epoch
+of its own data an ABORT is taken for such a one if the log no longer has all decisions of the
+epoch: it changes nothing. An operator may have aborted before the coordinator committed. The data
+in between were cleaned or are missing.
 
 Evidence: both markers.
 """
@@ -54,6 +56,15 @@ CHECK = Check(
         ),
         # Also of version 2: once the version is lowered, a producer goes on in its last epoch.
         explained(EMPTY_TRANSACTION_POSSIBLE, lambda: F.col("shared_epoch")),
+        # A COMMIT that did not raise the epoch of its data is of version 0 or 1.
+        explained(
+            EMPTY_TRANSACTION_POSSIBLE,
+            lambda: (
+                ~F.col("marker_commit")
+                & _first_marker_ended(F.col("marker_epoch"))
+                & ~F.col("epoch_whole")
+            ),
+        ),
         suspect(
             EMPTY_TRANSACTION_POSSIBLE, lambda: ~_first_marker_ended(F.col("marker_epoch") - 1)
         ),
