@@ -43,6 +43,7 @@ MISSING_MARKER = "missing_marker_in_listed_partition"
 class Situation:
     """`state`: row of partition_state. `replicas`: those of the other brokers' copies.
 
+    `of_several_topics`: copies have different topic ids, so one may be of a deleted topic.
     `holder`: row of txn that holds the last stable offset, None where none does; see `remembered`.
     `owner`: row of coordinator_txn of its producer id, None where there is none. `behind`: further
     open transactions of the partition, the first few. `waiting`: (transactions, records) in the
@@ -62,6 +63,7 @@ class Situation:
     as_of_ms: int | None
     state: Row
     replicas: tuple[Row, ...] = ()
+    of_several_topics: bool = False
     holder: Row | None = None
     owner: Row | None = None
     behind: tuple[Row, ...] = ()

@@ -189,6 +189,13 @@ def test_a_decided_commit_is_not_thrown_away_unseen(given: Situation, saved: boo
     assert (0 <= found_at < told.index(" abort --topic")) == saved, told
 
 
+def test_copies_of_two_topics_are_told() -> None:
+    given = replace(MERELY_OPEN, replicas=(STATE | {"broker": 4},))
+    assert "topic_id_mismatch" not in explanation(given)
+    told = explanation(replace(given, of_several_topics=True))
+    assert told.index("topic_id_mismatch") < told.index("the copy on broker 4")
+
+
 @pytest.mark.parametrize(
     ("epoch", "version", "told"), [(32766, 2, True), (32765, 2, False), (32766, 0, False)]
 )

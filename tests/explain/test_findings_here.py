@@ -4,7 +4,13 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
-from jobs.cli.commands.explain import _also_elsewhere, _findings, _in_other_copies, _told
+from jobs.cli.commands.explain import (
+    _also_elsewhere,
+    _findings,
+    _in_other_copies,
+    _of_other_topics,
+    _told,
+)
 from jobs.explain.text import _found
 from jobs.spark.local import local_frame
 from schemas.violation import VIOLATION
@@ -78,3 +84,14 @@ def test_a_message_with_the_offsets_of_another_place_says_whose_they_are() -> No
     assert list(_found("here", (row,), 1, "m-0"))[-1] == "    offset 485 (told of o-0): it hangs"
     assert list(_found("here", (row,), 1, "o-0"))[-1] == "    offset 485: it hangs"
     assert list(_found("there", (row,), 1))[-1] == "    o-0 on broker 1, offset 485: it hangs"
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(("topic", "told"), [("m", 1), ("o", 0)])
+def test_copies_of_another_topic_of_the_name_are_found_on_any_broker(
+    spark: SparkSession, topic: str, told: int
+) -> None:
+    coded = StructType([VIOLATION["code"], *SCHEMA])
+    rows = [FINDING | place(topic, 0, 0, 4) | {"code": "topic_id_mismatch", "verdict": "suspect"}]
+    findings = _told(local_frame(spark, rows, coded))
+    assert _of_other_topics(findings, STATE).count() == told

@@ -23,6 +23,8 @@ from schemas.verdicts import VERDICTS, VIOLATION
 from udfs.rules.extent import is_replicated
 from udfs.rules.logic import surely
 
+# Its copies are of a topic and of one that was deleted.
+TOPIC_IDS = "topic_id_mismatch"
 MOST_FINDINGS = 20
 MOST_OPEN = 5
 MOST_NAMES = 10_000
@@ -67,6 +69,7 @@ def explain(spark: SparkSession, asked: ExplainRequest) -> str:
             owner=_owner(log, holder),
             behind=_open_behind(table("txn"), state, holder),
             waiting=_waiting(table("txn"), state),
+            of_several_topics=not _of_other_topics(findings, state).isEmpty(),
             here=_first(here),
             here_in_all=here.count(),
             elsewhere=_first(elsewhere),
@@ -259,6 +262,12 @@ def _findings(findings: DataFrame, state: Row, holder: Row | None) -> tuple[Data
 def _has_place_elsewhere(state: Row) -> Column:
     """Whether a finding has a place in another partition; in none is elsewhere, too."""
     return F.exists("places", lambda place: ~surely(_in_partition(state, place)))
+
+
+def _of_other_topics(findings: DataFrame, state: Row) -> DataFrame:
+    """Findings that copies of the topic have different ids."""
+    mine = F.exists("places", lambda place: place["topic"] == state["topic"])
+    return findings.filter((F.col("code") == TOPIC_IDS) & mine)
 
 
 def _also_elsewhere(here: DataFrame, state: Row, holder: Row | None) -> int:
