@@ -241,7 +241,8 @@ def _used_up(given: Situation) -> list[str]:
     """What is said of a transaction of version 2 in the last epoch of its producer id."""
     owner = given.owner or {}
     of_version_2 = (owner.get("client_transaction_version") or 0) >= 2
-    return [USED_UP] if of_version_2 and owner["producer_epoch"] >= EXHAUSTED_EPOCH else []
+    used_up = (owner.get("producer_epoch") or 0) >= EXHAUSTED_EPOCH
+    return [USED_UP] if of_version_2 and used_up else []
 
 
 def _overdue(given: Situation) -> list[str]:

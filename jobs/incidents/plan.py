@@ -66,8 +66,8 @@ def plan(
     """Rows of `schemas.incident.STEP`: steps whose consequence is there, commands filled in.
 
     `places`: consequences of the incident, and `commits`: what groups lack, both in the order in
-    which commands name them. `labels`: of its violations
-    and suspects.
+    which commands name them. `labels`: of its violations and suspects. A plan without a step of its
+    own that ends what blocks readers begins with ENDS.
     """
     own = [step for step in signature.steps if _is_of(step, labels)]
     ends = () if any(BLOCKED in step.of for step in own) else ENDS
