@@ -76,8 +76,8 @@ def _position(given: Situation) -> Iterator[str]:
 def _other_replicas(given: Situation) -> Iterator[str]:
     if given.of_several_topics:
         yield (
-            "  copies of this topic have different ids (topic_id_mismatch): one may be left over of "
-            "a deleted topic, which nobody reads; choose the copy with --broker"
+            "  copies of this topic have different ids (topic_id_mismatch): one may be left over "
+            "of a deleted topic, which nobody reads; choose the copy with --broker"
         )
     for row in given.replicas:
         yield (
