@@ -141,7 +141,7 @@ def copy_of(one: DumpMetadataLog, facts: Sequence[Told], splits: Sequence[Told])
     if snapshot is not None and gapless and first == 0 and last >= _end(snapshot) - 1:
         snapshot = None
     snapshot_end = 0 if snapshot is None else _end(snapshot)
-    if pieces and pieces[0]["first_offset"] > snapshot_end:
+    if first is not None and first > snapshot_end:
         # A log is trimmed only below a snapshot (`KafkaMetadataLog.recoverSnapshots`).
         behind_gaps.insert(0, pieces[0])
     read = set(order) | (set() if snapshot is None else {snapshot.file_index})

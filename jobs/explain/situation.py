@@ -43,7 +43,8 @@ MISSING_MARKER = "missing_marker_in_listed_partition"
 class Situation:
     """`state`: row of partition_state. `replicas`: those of the other brokers' copies.
 
-    `of_several_topics`: copies have different topic ids, so one may be of a deleted topic.
+    `of_several_topics`: copies have different topic ids, so one may be of a deleted topic; false
+    where the copy was chosen.
     `holder`: row of txn that holds the last stable offset, None where none does; see `remembered`.
     `owner`: row of coordinator_txn of its producer id, None where there is none. `behind`: further
     open transactions of the partition, the first few. `waiting`: (transactions, records) in the

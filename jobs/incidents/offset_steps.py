@@ -2,6 +2,7 @@
 
 A record that a client writes there is no commit of a group: brokers read the partition only when
 they load it. And an output whose offset is lost is written twice, if its group goes on from there.
+ENDS has these beside the steps for other topics.
 """
 
 from jobs.incidents.signature import ABORTED, BLOCKED, ENDED_BY_MARKER, Step, end_steps

@@ -69,7 +69,8 @@ def explain(spark: SparkSession, asked: ExplainRequest) -> str:
             owner=_owner(log, holder),
             behind=_open_behind(table("txn"), state, holder),
             waiting=_waiting(table("txn"), state),
-            of_several_topics=not _of_other_topics(findings, state).isEmpty(),
+            of_several_topics=asked.broker is None
+            and not _of_other_topics(findings, state).isEmpty(),
             here=_first(here),
             here_in_all=here.count(),
             elsewhere=_first(elsewhere),

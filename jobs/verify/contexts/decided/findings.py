@@ -6,7 +6,12 @@ from pyspark.sql import functions as F
 from jobs.spark.joins import inner
 from jobs.verify.contexts.decided.epochs import with_other_outcome
 from jobs.verify.contexts.decided.judged import lacks_batches
-from jobs.verify.contexts.decided.matching import KEY, has_too_many, may_have_epoch_of_data
+from jobs.verify.contexts.decided.matching import (
+    KEY,
+    as_many_markers,
+    has_too_many,
+    may_have_epoch_of_data,
+)
 from jobs.verify.contexts.decided.places import place_number, with_places
 from jobs.verify.contexts.transaction import Ages
 from udfs.rules import attribution
@@ -136,11 +141,11 @@ def _coordinator_epochs() -> list[Column]:
     old, new = lowest < F.col("lowest_leader_epoch"), highest > F.col("latest_leader_epoch")
     # A marker between two decisions may be of a third one, where some are lost or compacted away.
     odd = F.col("odd_place").isNotNull() & (F.col("decidable") == 1)
-    one_each = (F.col("markers") == F.col("prepares")) & (F.col("completes") == F.col("prepares"))
-    # An operator may give an ABORT any coordinator epoch, but not a COMMIT, nor a raised epoch.
-    of_coordinator = F.col("commit") | F.col("unraised_offset").isNull()
-    all_known = (F.col("decidable") == 1) & F.col("history_after_all")
-    replaced = F.col("latest_leader_epoch").between(0, highest - 1) & one_each & all_known
+    # An operator may give an abort any coordinator epoch.
+    raised = F.col("unraised_offset").isNull()
+    of_coordinator = ~attribution.may_be_operators(F.col("commit"), raised)
+    all_known = (F.col("decidable") == 1) & F.col("history_after_all") & as_many_markers()
+    elected_later = F.col("latest_leader_epoch").between(0, highest - 1)
     return [
         F.when(known & old, lowest)
         .when(known & new, highest)
@@ -152,7 +157,7 @@ def _coordinator_epochs() -> list[Column]:
         F.when(odd & ~(old | new), F.col("odd_highest"))
         .otherwise(F.col("latest_leader_epoch"))
         .alias("to_epoch"),
-        surely(~old & replaced & of_coordinator).alias("of_no_coordinator"),
+        surely(~old & elected_later & all_known & of_coordinator).alias("of_no_coordinator"),
     ]
 
 

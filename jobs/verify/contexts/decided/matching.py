@@ -281,11 +281,18 @@ def at_other_moments() -> Column:
     """
     shared = F.col("with_transaction_version_1") == 1
     early_end = F.col("latest_marker") + ADJUSTED_MS < F.col("completed_prepare")
-    alike = (F.col("markers") == F.col("prepares")) & (F.col("prepares") == F.col("completes"))
     early_begin = F.col("earliest_marker") + ADJUSTED_MS < F.col("earliest_prepare")
     late_end = F.col("latest_marker") > F.col("complete_timestamp") + ADJUSTED_MS
     moved = early_begin | late_end | _moved(F.col("markers_ms"))
-    return surely(shared & (early_end | (alike & moved)))
+    return surely(shared & (early_end | (as_many_markers() & moved)))
+
+
+def as_many_markers() -> Column:
+    """Whether a row has as many markers as decisions, all complete; null where one is null."""
+    each: Column = (F.col("markers") == F.col("prepares")) & (
+        F.col("prepares") == F.col("completes")
+    )
+    return each
 
 
 def _moved(markers_ms: Column) -> Column:
