@@ -15,8 +15,8 @@ When it is legal: in clusters with ZooKeeper the leader epoch may rise without a
 a lower one is reported only if the decision is of transaction.version 2, or the
 `__cluster_metadata` of the dump shows that the cluster never had it. An operator's abort carries
 any coordinator epoch. A coordinator that takes over before the Complete record sends the markers
-again, with its own epoch. So a higher one is proven wrong if all decisions of the producer epoch
-are known, each has one marker, and it is none that an operator may have written.
+again, with its own epoch. So a higher one of a COMMIT of version 2 is proven wrong if its decision
+is known, and complete.
 
 Evidence: the marker and the Prepare record.
 """

@@ -11,7 +11,7 @@ When it is legal: under transaction.version 0 and 1, also if the cluster was dow
 them, the second marker may end a transaction without data here, which the coordinator's log shows
 (if its copy is older than that marker, the finding is inconclusive). Behind a COMMIT with the epoch
 of its own data an ABORT is taken for such a one if the log no longer has all decisions of the
-epoch: it changes nothing. An operator may have aborted before the coordinator committed. The data
+epoch, and no older record as the newest one of the id: it changes nothing. An operator may have aborted before the coordinator committed. The data
 in between were cleaned or are missing.
 
 Evidence: both markers.
@@ -41,6 +41,16 @@ def _first_marker_ended(epoch: Column) -> Column:
     return surely(ended)
 
 
+def _may_have_decided_it() -> Column:
+    """Whether no record shows that the coordinator decided nothing between both markers.
+
+    The newest record of the id is gone with it, or not older than the second marker.
+    """
+    record = F.col("coordinator.record_timestamp")
+    later: Column = F.col("coordinator").isNull() | surely(record >= F.col("marker_timestamp"))
+    return later
+
+
 CHECK = Check(
     code="conflicting_markers",
     severity=ERROR,
@@ -63,6 +73,7 @@ CHECK = Check(
                 ~F.col("marker_commit")
                 & _first_marker_ended(F.col("marker_epoch"))
                 & ~F.col("epoch_whole")
+                & _may_have_decided_it()
             ),
         ),
         suspect(

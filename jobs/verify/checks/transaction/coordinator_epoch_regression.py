@@ -16,6 +16,8 @@ ends nothing is then taken and decides nothing. An operator's abort may carry co
 Evidence: the marker before and the marker of the lower coordinator epoch.
 """
 
+from dataclasses import replace
+
 from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, Check, Proof, text
@@ -26,7 +28,13 @@ from jobs.verify.conditions.forgotten import (
     state_may_have_expired,
 )
 from jobs.verify.conditions.settled import unstable_tail
-from jobs.verify.verdict import ADMIN_ABORT_POSSIBLE, suspect
+from jobs.verify.verdict import ADMIN_ABORT_POSSIBLE, Excuse, suspect
+
+
+def _of_second(excuse: Excuse) -> Excuse:
+    """What a leader forgot lets it take the second marker; it excuses nothing of the first."""
+    return replace(excuse, when=lambda: ~F.col("previous_of_no_coordinator") & excuse.when())
+
 
 CHECK = Check(
     code="coordinator_epoch_regression",
@@ -43,16 +51,22 @@ CHECK = Check(
     # The marker directly before, so that one step down is one finding.
     fires=lambda: F.col("coordinator_epoch") < F.col("previous_marker.coordinator_epoch"),
     excuses=(
-        state_may_have_expired(),
         unstable_tail("marker_offset"),
-        forgotten_with_the_head("previous_marker.offset"),
-        *markers_may_be_forgotten(harmless=lambda: F.lit(True)),
         *marker_of_what_began_anew(),
+        *map(
+            _of_second,
+            (
+                state_may_have_expired(),
+                forgotten_with_the_head("previous_marker.offset"),
+                *markers_may_be_forgotten(harmless=lambda: F.lit(True)),
+            ),
+        ),
         # A leader that knows the producer refuses it; one that lost its markers does not.
         suspect(
             ADMIN_ABORT_POSSIBLE,
             lambda: (
-                ~F.col("marker_commit")
+                ~F.col("previous_of_no_coordinator")
+                & ~F.col("marker_commit")
                 & (F.col("coordinator_epoch") == 0)
                 & (F.col("marker_epoch") == F.col("highest_epoch"))
             ),

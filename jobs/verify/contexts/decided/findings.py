@@ -126,9 +126,9 @@ def _coordinator_epochs() -> list[Column]:
 
     misfit_epoch, and from_epoch to to_epoch that would fit; null where all fit. An operator's abort
     has the epoch of the data and names no coordinator; under version 2 no other marker has.
-    of_no_coordinator: none can have had it when the marker was written. All decisions of the
-    producer epoch are known, as many as markers, and complete under lower leader epochs: a later
-    coordinator finds their Complete records, and sends nothing.
+    of_no_coordinator: under version 2 none can have had that of a COMMIT when it was written. Its
+    decision is known, and complete under a lower leader epoch: a later coordinator finds its
+    Complete record, and sends nothing.
     """
     single = attribution.one_transaction_an_epoch(F.col("with_transaction_version_1"))
     lowest = F.when(single, F.col("lowest_raised_coordinator_epoch")).otherwise(
@@ -141,9 +141,6 @@ def _coordinator_epochs() -> list[Column]:
     old, new = lowest < F.col("lowest_leader_epoch"), highest > F.col("latest_leader_epoch")
     # A marker between two decisions may be of a third one, where some are lost or compacted away.
     odd = F.col("odd_place").isNotNull() & (F.col("decidable") == 1)
-    # An operator may give an abort any coordinator epoch.
-    raised = F.col("unraised_offset").isNull()
-    of_coordinator = ~attribution.may_be_operators(F.col("commit"), raised)
     all_known = (F.col("decidable") == 1) & F.col("history_after_all") & as_many_markers()
     elected_later = F.col("latest_leader_epoch").between(0, highest - 1)
     return [
@@ -157,7 +154,10 @@ def _coordinator_epochs() -> list[Column]:
         F.when(odd & ~(old | new), F.col("odd_highest"))
         .otherwise(F.col("latest_leader_epoch"))
         .alias("to_epoch"),
-        surely(~old & elected_later & all_known & of_coordinator).alias("of_no_coordinator"),
+        # An operator may give an ABORT any coordinator epoch.
+        surely(single & F.col("commit") & ~old & elected_later & all_known).alias(
+            "of_no_coordinator"
+        ),
     ]
 
 
