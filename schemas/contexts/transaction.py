@@ -5,7 +5,8 @@ COLUMNS = """
     producer_id bigint, marker_epoch int, marker_commit boolean, highest_epoch int, listed
     string, first_offset bigint, first_sequence int, last_offset bigint, last_position bigint,
     last_length int, marker_offset bigint, coordinator_epoch int, marker_position bigint,
-    marker_length int, marker_timestamp bigint, lowest_epoch int, batches bigint, records bigint, all_batches bigint,
+    marker_length int, marker_timestamp bigint, lowest_epoch int, batches
+    bigint, records bigint, all_batches bigint,
     outcome string, previous_marker struct<offset:bigint, epoch:int, commit:boolean,
     coordinator_epoch:int, timestamp:bigint, file_index:int, position:bigint, length:int,
     initial:boolean, absent_to_marker:bigint>, previous_data struct<offset:bigint, epoch:int,

@@ -11,8 +11,8 @@ When it is legal: under transaction.version 0 and 1, also if the cluster was dow
 them, the second marker may end a transaction without data here, which the coordinator's log shows
 (if its copy is older than that marker, the finding is inconclusive). Behind a COMMIT with the epoch
 of its own data an ABORT is taken for such a one if the log no longer has all decisions of the
-epoch, and no older record as the newest one of the id: it changes nothing. An operator may have aborted before the coordinator committed. The data
-in between were cleaned or are missing.
+epoch, and no older record as the newest one of the id: it changes nothing. An operator may have
+aborted before the coordinator committed. The data in between were cleaned or are missing.
 
 Evidence: both markers.
 """
