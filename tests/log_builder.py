@@ -58,7 +58,8 @@ Options of a case, all optional
     broker: clean | live | bare   clean: all checkpoint files and the clean-shutdown marker
             (default); live: no clean-shutdown marker; bare: no side files at all; foreign: clean,
             of another cluster; fetched: over the protocol, by `told`; startless: clean, but its
-            log-start-offset-checkpoint is not in the dump
+            log-start-offset-checkpoint is not in the dump; unstarted: its last start failed before
+            it loaded the logs
     told: what the leader said before and after a fetch, a list of `stable 7` (last stable offset),
             `mark 9` (high watermark; default the log end), `producer pid=1 epoch=0 seq=3 open=5`
             (one that it remembers; without open: no transaction), `refused` (nothing of producers),
@@ -224,8 +225,11 @@ LED_UP_BY: dict[str, tuple[str, ...]] = {
 }
 BROKERS = {
     "clean": 1, "live": 2, "bare": 3, "second": 4, "foreign": 5, "fetched": 6, "startless": 7,
+    "unstarted": 8,
 }  # fmt: skip
-CLEANLY_STOPPED = ("clean", "second", "foreign", "startless")
+# Those with the mark of a clean stop, and those that listed their logs then.
+MARKED = ("clean", "second", "foreign", "startless", "unstarted")
+CLEANLY_STOPPED = MARKED[:-1]
 
 
 class NotationError(ValueError):
@@ -1304,10 +1308,11 @@ class DumpWriter:
                 copied["copy_end_ms"] = T0 + int(given["copied_until"]) * 1000
             self._copies[broker].append(copied)
         hw = given.get("hw", log.end)
+        listed = 0 if broker in CLEANLY_STOPPED else None
         for file, value in (
             ("replication-offset-checkpoint", None if hw == "none" else hw),
             ("log-start-offset-checkpoint", given.get("log_start")),
-            ("recovery-point-offset-checkpoint", given.get("recovery_point")),
+            ("recovery-point-offset-checkpoint", given.get("recovery_point", listed)),
             ("cleaner-offset-checkpoint", given.get("cleaner")),
         ):
             if value is not None:
@@ -1390,6 +1395,10 @@ class DumpWriter:
         self._checkpoints[broker]["replication-offset-checkpoint"].append(
             f"{COORDINATOR_TOPIC} {number} {high_watermark}"
         )
+        if broker in CLEANLY_STOPPED:
+            self._checkpoints[broker]["recovery-point-offset-checkpoint"].append(
+                f"{COORDINATOR_TOPIC} {number} 0"
+            )
 
     def _copy_before(self, number: int) -> None:
         """The copy of a partition of the coordinator log that was taken first."""
@@ -1420,5 +1429,5 @@ class DumpWriter:
                 continue
             lines = ["0", str(len(entries)), *entries]
             (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
-        if broker in CLEANLY_STOPPED:
+        if broker in MARKED:
             (folder / ".kafka_cleanshutdown").write_text("", encoding="utf-8")

@@ -123,6 +123,7 @@ def not_looked_at(
     missing = not_there(dump, decoded.clusters)
     sentences += not_in_the_dump(dump, missing)
     sentences += gone_from_logs(dump)
+    sentences += failed_starts(dump)
     counts = [one.partitions.get(TXN_LOG_TOPIC) for one in decoded.clusters.by_id.values()]
     total = max((one for one in counts if one is not None), default=None)
     sentences += coordinator_partitions_missing(dump, missing, total)
@@ -231,6 +232,16 @@ def gone_from_logs(dump: Dump) -> Iterator[str]:
     ]
     if cleaned:
         yield f"{_named(cleaned)}: records that the cleaner removed cannot be checked."
+
+
+def failed_starts(dump: Dump) -> Iterator[str]:
+    """Log directories whose broker wrote the checkpoints anew, and had not loaded a log."""
+    for label in dump.failed_starts:
+        yield (
+            f"{label or 'The log directory'}: the broker's last start failed before it loaded the "
+            "logs, and emptied log-start-offset-checkpoint. What DeleteRecords had deleted is back "
+            "after its next start. It counts as not cleanly stopped."
+        )
 
 
 def coordinator_partitions_missing(

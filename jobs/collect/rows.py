@@ -106,7 +106,14 @@ def dump_of(listing: Listing) -> Dump:
         },
         missing=missing_partitions(listing.directories, there, known),
         brokers=known,
+        failed_starts=_failed_starts(partitions),
     )
+
+
+def _failed_starts(partitions: Iterable[Folder]) -> list[str]:
+    """Labels of the log directories with such a start that have a partition."""
+    found = {one.directory.label for one in partitions if one.directory.start_failed}
+    return sorted(label.rstrip("/") for label in found)
 
 
 def _is_missed(file: Classified) -> bool:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from jobs.audit.coverage import failed_starts
 from jobs.collect.classification import NO_REGULAR_FILE, NOT_LOOKED_INTO, OUTSIDE, REPLACED
 from jobs.collect.collect import collect
 from jobs.collect.second_copies import SECOND_COPY
@@ -102,6 +103,38 @@ def test_a_broker_with_several_log_directories_is_one_broker(tmp_path: Path) -> 
     notes = left_out(dump)
     assert notes["b-1/kafka-logs-1/t-0/00000000000000000000.log"] == SECOND_COPY
     assert "folder marked -future" in notes.values()
+
+
+@pytest.mark.parametrize(
+    ("recovery_points", "log_starts", "stopped"),
+    [
+        (b"0\n1\nt 0 2\n", b"0\n0\n", True),
+        (b"0\n0\n", b"0\n0\n", False),
+        # Nothing tells it where the dump lacks the file, and no failed start lists a log start.
+        (None, b"0\n0\n", True),
+        (b"0\n0\n", b"0\n1\nt 0 1\n", True),
+    ],
+    ids=["stopped", "start failed", "recovery points not copied", "another log lists its start"],
+)
+def test_a_start_that_failed_empties_the_checkpoints(
+    tmp_path: Path, recovery_points: bytes | None, log_starts: bytes, stopped: bool
+) -> None:
+    """As written by brokers of 3.3.2 and 4.1.0 that found no controller."""
+    for number in (1, 2):
+        folder = broker(tmp_path / f"b-{number}", number)
+        put(folder / ".kafka_cleanshutdown")
+        put(folder / "log-start-offset-checkpoint", log_starts)
+        if recovery_points is not None:
+            put(folder / "recovery-point-offset-checkpoint", recovery_points)
+    # The other directory has no partition, so there is nothing to list.
+    put(tmp_path / "b-1/t-0/00000000000000000000.log", log(0, 1))
+    dump = collect([tmp_path])
+    (partition,) = dump.partitions
+    assert partition.clean_shutdown is stopped
+    assert partition.has_log_start_checkpoint is stopped
+    assert dump.failed_starts == ([] if stopped else ["b-1"])
+    told = [] if stopped else ["b-1: the broker's last start failed before it loaded the logs"]
+    assert [one.split(",")[0] for one in failed_starts(dump)] == told
 
 
 def test_nothing_is_left_out_in_silence(tmp_path: Path) -> None:
