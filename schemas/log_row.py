@@ -188,7 +188,7 @@ DECISION = table(
     array("partitions", StringType(), "partitions in the record, as topic-partition; null: none"),
     long("complete_offset", "offset of the Complete record that follows; null for none"),
     long("complete_timestamp", "its timestamp, ms; null for none"),
-    integer("complete_leader_epoch", "partition leader epoch of its batch; null for none"),
+    integer("complete_leader_epoch", "partition leader epoch of its batch; null if it tells none"),
     boolean("pending", "the Prepare record is the last record of its transactional id"),
     long(
         "gave_way_at",

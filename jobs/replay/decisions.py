@@ -15,7 +15,7 @@ from jobs.model.lost_records import counted, is_only_here
 from jobs.spark.joins import inner, small
 from schemas.coordinator_states import COMPLETE_COMMIT, COMPLETED, PREPARE_COMMIT, PREPARED
 from udfs.rules.absence import none_between
-from udfs.rules.attribution import carried_out_unseen, took_effect
+from udfs.rules.attribution import carried_out_unseen, has_leader_epoch, took_effect
 from udfs.rules.coordinator_step import (
     TRANSACTION_VERSION_2,
     ended_otherwise,
@@ -84,7 +84,9 @@ def decisions(txn_log_records: DataFrame) -> DataFrame:
         "partitions",
         F.when(completed, F.col("next.offset")).alias("complete_offset"),
         F.when(completed, F.col("next.timestamp")).alias("complete_timestamp"),
-        F.when(completed, F.col("next.leader_epoch")).alias("complete_leader_epoch"),
+        F.when(
+            completed & has_leader_epoch(F.col("next.leader_epoch")), F.col("next.leader_epoch")
+        ).alias("complete_leader_epoch"),
         F.col("next").isNull().alias("pending"),
         F.when(goes_on, F.col("next.offset")).alias("gave_way_at"),
         F.when(unseen, F.col("next.offset")).alias("went_on_at"),

@@ -70,6 +70,7 @@ RULES: tuple[tuple[Callable[..., Any], str], ...] = (
     (attribution.has_had_no_other_head, "nfn"),
     (attribution.clock_went_on, "nn"),
     (attribution.format_may_refuse, "nnf"),
+    (attribution.has_leader_epoch, "n"),
     (attribution.was_loaded, "nn"),
     (attribution.would_be_sent_again, "nn"),
     (in_order_up_to_5, "nnnnn"),

@@ -14,7 +14,7 @@ from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.rows import RowBuilder, Rows
 from udfs.arrow.txn_log_columns import UsualColumns
 from udfs.arrow.txn_log_unusual import RECORD, Unusual, unusual_records
-from udfs.rules.attribution import carried_out_unseen, took_effect
+from udfs.rules.attribution import carried_out_unseen, has_leader_epoch, took_effect
 from udfs.rules.clock import counted_pause
 from udfs.rules.coordinator_step import TRANSACTION_VERSION_2, gave_way, is_completed_by
 from udfs.rules.decision_epoch import Recorded, data_epoch, may_have_raised, shares_epoch
@@ -224,7 +224,9 @@ class _Split:
             "partitions": columns["partitions"],
             "complete_offset": pa.array(usual.offset[after], mask=none),
             "complete_timestamp": pa.array(usual.timestamp[after], mask=none),
-            "complete_leader_epoch": pa.array(usual.leader_epoch[after], mask=none),
+            "complete_leader_epoch": pa.array(
+                usual.leader_epoch[after], mask=none | ~has_leader_epoch(usual.leader_epoch[after])
+            ),
             "pending": pa.array(np.zeros(some.size, dtype=np.bool_)),
             "gave_way_at": pa.array(usual.offset[after], mask=~goes_on),
             "went_on_at": pa.array(usual.offset[after], mask=seen),

@@ -136,6 +136,11 @@ def is_decision_known(
     return recorded & is_copied_later(marker_epoch, newest_epoch, covered)
 
 
+def has_leader_epoch(leader_epoch: Values) -> Values:
+    """Whether a batch tells its leader epoch: messages of format 0 and 1 have none (-1)."""
+    return leader_epoch >= 0
+
+
 def was_loaded(leader_epoch: Values, later_epoch: Values) -> Values:
     """Whether a coordinator loaded a record: its partition went on under a later leader epoch.
 
@@ -143,7 +148,7 @@ def was_loaded(leader_epoch: Values, later_epoch: Values) -> Values:
     (`TransactionStateManager.loadTransactionsForTxnTopicPartition`). A decision that is the last
     record of its id is carried out then, whether its append had failed or not. -1: no epoch.
     """
-    return (leader_epoch >= 0) & (later_epoch > leader_epoch)
+    return has_leader_epoch(leader_epoch) & (later_epoch > leader_epoch)
 
 
 def would_be_sent_again(from_ms: Values, to_ms: Values) -> Values:
