@@ -94,7 +94,7 @@ Options of a case, all optional
             this for Ongoing and Prepare*, none else. timeout= ms (default 600000). The first
             record of an id is led up to by legal ones, unless it says `raw`. More: start=, update=
             and clock= (s as in at; clock: the record's timestamp, where that is not at), ctv=2
-            (client transaction version), leader=1 (for all that follow), status=7 (any byte),
+            (client transaction version), leader=1 (for all that follow; -1: none), status=7 (any byte),
             skip=2 (offsets missing before it), stored=00ff (the value, hex), ckey=00ff (the key,
             hex), next=2 (next producer id, with ctv=), tag=9 (an unknown tag, with ctv=),
             codec=gzip, joined (in the batch of the record before), misplaced (in another partition
@@ -999,7 +999,8 @@ class CoordinatorBatches:
         """Adds one batch of these records."""
         first = records[0]
         self.end += first.skip
-        self.leader = max(self.leader, first.leader)
+        # Messages of format 0 and 1 have none, -1.
+        self.leader = max(self.leader, first.leader) if first.leader >= 0 else -1
         if first.rolls:
             self.segments[self.end] = []
         stored = [

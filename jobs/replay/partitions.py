@@ -213,8 +213,8 @@ def _stability() -> list[Column]:
 def _beginning() -> list[Column]:
     """from_beginning: the log begins at offset 0.
 
-    start_known: the state of every producer in front of the log is known: there was none, or the
-    snapshot at the first offset of the log has it.
+    start_known: what this replica had of every producer in front of the log is known: there was
+    none, or the snapshot at the first offset of the log has it, and is not empty.
     """
     from_beginning = F.coalesce("first_base", F.lit(0)) == 0
     return [

@@ -174,8 +174,9 @@ def held_states(
     }
     yield builder.nested(log_row.PRODUCER_STATES, "producer_states", [row])
     # A broker deletes a snapshot at the log start when it loads the partition anew: where one is
-    # left, no state was lost since the head of the log went.
-    starts_log = bool(offset == split["log_base"] > 0)
+    # left, no state was lost since the head of the log went. One without any producer may be of a
+    # later clean start, which found no snapshot, and writes them without reading the log.
+    starts_log = bool(offset == split["log_base"] > 0) and states.size > 0
     current = states[states["timestamp"] != UNTOLD]
     if starts_log and current.size:
         yield builder.flat(log_row.RUN, initial_runs(current, offset))

@@ -9,7 +9,10 @@ State of a producer id in a partition: epoch, last sequence, open transaction. I
 - the head of the log (`truncateHead`, up to 2.3): when the log start moves, a producer goes whose
   newest batch of data lies below it, with its open transaction; the bytes may lie there still.
 - a rebuild (`UnifiedLog.rebuildProducerState`, all releases): a broker that did not stop cleanly
-  begins at a producer snapshot above the log start, or else at the log start itself.
+  begins at a producer snapshot above the log start, or else at the log start itself. One that did
+  has the newest snapshot, and a start deletes those at or below the log start
+  (`ProducerStateManager.truncateAndReload`): where that is the log end, all of them, and the start
+  behind the next clean stop writes empty ones at the last two segments and at the log end.
 
 Truncation and a change of the leader are none: what is rebuilt then is what the log holds. A topic
 that was made anew begins without any state, at offset 0.

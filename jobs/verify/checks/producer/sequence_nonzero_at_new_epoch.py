@@ -70,7 +70,10 @@ CHECK = Check(
     excuses=(
         explained(MISSING_RANGE, lambda: F.col("lost_before") & _began_in_what_is_missing()),
         explained(CLEANED_RANGE, _began_in_what_is_missing),
-        inconclusive(NO_INITIAL_STATE, lambda: ~F.col("start_known") & F.col("previous").isNull()),
+        # A replica that began to fetch in front of a snapshot knows less in it than its leader did.
+        inconclusive(
+            NO_INITIAL_STATE, lambda: (F.col("first_base") > 0) & F.col("previous").isNull()
+        ),
         state_may_have_expired(),
         unstable_tail(),
         # A marker above the log start offset would be remembered.
