@@ -22,7 +22,8 @@ COLUMNS = """
     data_may_have_expired boolean, marker_may_have_expired boolean, pause_or_break boolean,
     file string, previous_file string, previous_marker_file string, sequence_known boolean,
     lost_before boolean, marker_lost_before boolean, missing_before boolean,
-    offsets_missing_before bigint, overlaps boolean, repeats boolean, joins_earlier boolean,
+    offsets_missing_before bigint, offsets_untold_before bigint, overlaps boolean, repeats
+    boolean, joins_earlier boolean,
     offset_first bigint, offset_last bigint, byte_position bigint, byte_length int,
     previous_position bigint, previous_length int, previous_marker_position bigint,
     previous_marker_length int, transactional_id string, newest_begin

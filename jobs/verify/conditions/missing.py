@@ -12,6 +12,7 @@ from jobs.verify.verdict import (
     Excuse,
     explained,
 )
+from schemas.dump_partition import NEVER_CLEANED
 from udfs.rules.absence import Range, most_missing, overlaps
 from udfs.rules.extent import MAX_OFFSET
 from udfs.rules.logic import surely
@@ -244,3 +245,15 @@ def number_missing(first: Column, last: Column, most: Column) -> Column:
 
     own = F.filter("missing", _may_be_of_the_producer)
     return F.least(F.aggregate(own, F.lit(0).cast("long"), share), most)
+
+
+def number_untold(last: Column) -> Column:
+    """How many offsets may be missing between `last`, inclusive, in front of the log, and its base.
+
+    A snapshot at the start of a log may be of a state long before it, where a cleaner passed: a
+    follower fetches the next batch that is left. If it begins a segment with that, it writes what
+    it knew before the gap as the snapshot there (`UnifiedLog.roll`). 0 where `last` is null.
+    """
+    gap = F.col("first_base") - 1 - last
+    may_be: Column = (F.col("cleaning") != NEVER_CLEANED) & (gap > 0)
+    return F.when(may_be, gap).otherwise(F.lit(0).cast("long"))

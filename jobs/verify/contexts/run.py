@@ -10,6 +10,7 @@ from jobs.verify.conditions.missing import (
     data_lost_between,
     marker_lost,
     number_missing,
+    number_untold,
     own_missing_between,
 )
 from jobs.verify.contexts.append_bound import with_latest_append
@@ -145,17 +146,20 @@ def _before_the_run() -> list[Column]:
     """Offsets between the data before and the run.
 
     lost_before, missing_before, offsets_missing_before: whether offsets since the data before are
-    lost, or missing, and how many. marker_lost_before: the marker of the data before may be gone.
+    lost, or missing, and how many; offsets_untold_before: of these in front of the log.
+    marker_lost_before: the marker of the data before may be gone.
     overlaps: the log itself goes back here.
     """
     last = F.col("previous.last_offset")
+    in_front = number_untold(last)
     unseen = F.coalesce(last + 1, F.lit(0)), F.col("first_offset") - 1
     most = between_counts("previous.absent_to_last", "absent_to_first")
     return [
         data_lost_between(*unseen).alias("lost_before"),
         marker_lost(last, *unseen).alias("marker_lost_before"),
-        own_missing_between(*unseen, most).alias("missing_before"),
-        number_missing(*unseen, most).alias("offsets_missing_before"),
+        (own_missing_between(*unseen, most) | (in_front > 0)).alias("missing_before"),
+        (number_missing(*unseen, most) + in_front).alias("offsets_missing_before"),
+        in_front.alias("offsets_untold_before"),
         surely(F.col("first_offset") <= last).alias("overlaps"),
     ]
 

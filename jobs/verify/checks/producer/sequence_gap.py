@@ -58,6 +58,7 @@ def _behind_the_keys_of_the_cleaner() -> Column:
     no_room = one_marker_seen & (_skipped() + 1 > F.col("offsets_missing_before"))
     # Of an aborted transaction the last batch stays, empty, and its marker comes behind that.
     whole = F.col("transactional") & no_room & (F.col("records") > 0)
+    below += F.col("offsets_untold_before")
     return (_skipped() > below) & (plain | F.col("open_transaction") | surely(whole))
 
 
