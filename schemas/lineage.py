@@ -54,6 +54,7 @@ BETWEEN = table(
     long("producer_id", "producer id of what was asked for; null: of anybody"),
     integer("producer_epoch", "its producer epoch; null: any"),
     long("written_from", "first offset of what was asked for; null: of anybody"),
+    integer("leader_epoch", "partition leader epoch of the first batch"),
 )
 """Data of one split between two offsets (`udfs.arrow.data_between`)."""
 

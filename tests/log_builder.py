@@ -94,7 +94,7 @@ Options of a case, all optional
             this for Ongoing and Prepare*, none else. timeout= ms (default 600000). The first
             record of an id is led up to by legal ones, unless it says `raw`. More: start=, update=
             and clock= (s as in at; clock: the record's timestamp, where that is not at), ctv=2
-            (client transaction version), leader=1 (for all that follow; -1: none), status=7 (any byte),
+            (client transaction version), leader=1 (for all that follow; -1: none), status=7 (any),
             skip=2 (offsets missing before it), stored=00ff (the value, hex), ckey=00ff (the key,
             hex), next=2 (next producer id, with ctv=), tag=9 (an unknown tag, with ctv=),
             codec=gzip, joined (in the batch of the record before), misplaced (in another partition
@@ -112,7 +112,8 @@ Options of a case, all optional
             on another broker: second (clean), live or bare. hw: as above
     replica: {broker: second, log: the lines, hw: 7}   the partition on another broker: second
             (clean), live or foreign (clean, of another cluster). More: cleaner:, first_base:,
-            log_start:, topic_id: other | none. Without topic_id both tell the same
+            log_start:, topic_id: other | none. Without topic_id both tell the same. Of several
+            brokers: a list
     partitions: 20        so many partitions of the topic have the log; `this` lists them all
     policy: delete        cleanup.policy with which the topic was created, in __cluster_metadata;
             default: the topic is not in it
@@ -1248,8 +1249,9 @@ class DumpWriter:
             self._partition(broker, case.topic, case.partition + 1, beside, {})
         if "created" in case.given:
             self._told_topic(case, broker)
-        if "replica" in case.given:
-            self._replica(case, broker, case.given["replica"])
+        replicas = case.given.get("replica", [])
+        for given in [replicas] if isinstance(replicas, dict) else replicas:
+            self._replica(case, broker, given)
 
     def _groups(self, case: Case) -> GroupNames:
         return GroupNames(f"{case.code}.{case.number}.", case.partition, self._of_groups)

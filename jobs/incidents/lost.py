@@ -1,15 +1,20 @@
 """Records that were stored, and that the copy which outlived the others does not have."""
 
-from pyspark.sql import Column, DataFrame, Window
+from collections import defaultdict
+from collections.abc import Mapping
+
+from pyspark.sql import Column, DataFrame, Row, Window
 from pyspark.sql import functions as F
 
 from jobs.incidents.assign import PLACE
 from jobs.incidents.known import EPOCH, Known, shaped, written
+from jobs.incidents.parted import Stretch, parts_at
 from jobs.incidents.ranges import contiguous, without_others
 from jobs.incidents.signature import DIVERGED, LOST
 from jobs.model.copies import topic_of_copies
 from jobs.spark.joins import inner, small
 from jobs.spark.kept import KeptFrames
+from jobs.spark.local import local_frame
 from schemas.verdicts import VIOLATION
 from udfs.arrow.data_between import Between
 from udfs.rules.extent import is_replicated
@@ -44,23 +49,67 @@ def lost(placed: DataFrame, known: Known, kept: KeptFrames) -> list[DataFrame]:
     """Rows of CONSEQUENCE without audit_id. `placed`: see `jobs.incidents.assign`."""
     cut_by = F.min("incident").alias("cut_by")
     cuts = first_differences(placed, known.info, "label", cut_by)
-    outlived = kept.keep(inner(_outlived(known), small(cuts), on="partition_index"))
+    copies = kept.keep(inner(_copies(known), small(cuts), on="partition_index"))
+    outlived = kept.keep(_outlived(copies, known))
     return [_committed(placed, outlived, known), _plain(outlived, known, kept)]
 
 
-def _outlived(known: Known) -> DataFrame:
-    """Copies that end in an older leader epoch than another one of their topic.
+def _copies(known: Known) -> DataFrame:
+    """Copies of partitions: partition_index, PLACE, OF_TOPIC, log_end_offset, outlived.
 
-    Columns: partition_index, PLACE, OF_TOPIC.
+    outlived: it ends in an older leader epoch than another one of its topic.
     """
     newest = known.splits.groupBy("partition_index").agg(
         F.max("final_leader_epoch").alias("leader_epoch")
     )
-    place = known.info.select("partition_index", *PLACE, *topic_of_copies())
-    compared = inner(newest, small(place), on="partition_index").withColumn(
-        "highest", F.max("leader_epoch").over(Window.partitionBy(*OF_TOPIC))
+    place = known.info.select("partition_index", *PLACE, "log_end_offset", *topic_of_copies())
+    highest = F.max("leader_epoch").over(Window.partitionBy(*OF_TOPIC))
+    return (
+        inner(newest, small(place), on="partition_index")
+        .withColumn("outlived", F.col("leader_epoch") < highest)
+        .drop("leader_epoch")
     )
-    return compared.filter("leader_epoch < highest").drop("leader_epoch", "highest")
+
+
+def _outlived(copies: DataFrame, known: Known) -> DataFrame:
+    """Those of `copies` that were outlived; `cut`: from where on they part from the others.
+
+    A copy that only lags behind the others parts at its end.
+    """
+    rows = copies.collect()
+    topics: dict[tuple[int, int], list[Row]] = defaultdict(list)
+    for row in rows:
+        topics[row.replicas, row.incarnation].append(row)
+    behind: dict[int, Between] = {}
+    for some in topics.values():
+        end = max((one.log_end_offset for one in some if one.outlived), default=0)
+        behind |= {one.partition_index: Between(one.cut, end, leaders=True) for one in some}
+    stretches = _stretches(known, behind if any(row.outlived for row in rows) else {})
+    cuts = [
+        (
+            one.partition_index,
+            max(
+                parts_at(stretches[one.partition_index], stretches[other.partition_index], one.cut)
+                for other in some
+                if not other.outlived
+            ),
+        )
+        for some in topics.values()
+        for one in some
+        if one.outlived
+    ]
+    parted = local_frame(copies.sparkSession, cuts, "partition_index int, cut long")
+    return inner(copies.drop("cut", "outlived"), small(parted), on="partition_index")
+
+
+def _stretches(known: Known, behind: Mapping[int, Between]) -> dict[int, list[Stretch]]:
+    """By partition_index, what batches of one leader epoch lie next to each other."""
+    stretches: dict[int, list[Stretch]] = defaultdict(list)
+    if behind:
+        found = known.between(behind).select("partition_index", *Stretch._fields)
+        for index, *one in sorted(found.collect()):
+            stretches[index].append(Stretch(*one))
+    return stretches
 
 
 def _named(placed: DataFrame) -> DataFrame:
@@ -137,8 +186,9 @@ def _summed(gone: DataFrame) -> DataFrame:
 
 
 def _plain(outlived: DataFrame, known: Known, kept: KeptFrames) -> DataFrame:
-    """Records outside of transactions that only outlived copies have: those of the longest copy.
+    """Records outside of transactions that only outlived copies have.
 
+    Of copies that part at one offset those of the longest one are told: they have the same.
     What lies below its high watermark was acknowledged, whatever the producers asked for. Above
     it the producers may have got an error, and have written the records again.
     """
@@ -158,7 +208,7 @@ def _plain(outlived: DataFrame, known: Known, kept: KeptFrames) -> DataFrame:
         }
     )
     size = F.struct("size", "partition_index")
-    most = F.max(size).over(Window.partitionBy(*OF_TOPIC))
+    most = F.max(size).over(Window.partitionBy(*OF_TOPIC, "cut"))
     longest = rows.withColumn("most", most).filter(size == F.col("most"))
     proven = surely(F.col("provable"))
     told = longest.withColumnRenamed("cut_by", "incident")

@@ -32,7 +32,7 @@ class Between(NamedTuple):
     """Which batches of a partition count: base offsets from `begin` on, and below `end`.
 
     `end` None: to the end of the log. `transactional`: those of transactions as well. `written`:
-    only what these wrote; none: whoever wrote it. `contiguous`: see `read_between`.
+    only what these wrote; none: whoever wrote it. `contiguous`, `leaders`: see `read_between`.
     """
 
     begin: int
@@ -40,6 +40,7 @@ class Between(NamedTuple):
     transactional: bool = False
     written: tuple[Written, ...] = ()
     contiguous: bool = False
+    leaders: bool = False
 
 
 def read_between(
@@ -48,7 +49,8 @@ def read_between(
     """For `mapInArrow` over rows of SPLIT: rows of BETWEEN, at most one a split.
 
     Where `contiguous` or `written` is asked for, one a range of offsets without others between
-    them, and of one of `written`. `ranges`: partition_index -> the batches that count.
+    them, and of one of `written`. Where `leaders` is, of all batches, markers too, one a range of
+    one leader epoch. `ranges`: partition_index -> the batches that count.
     """
     for batch in batches:
         for split in batch.to_pylist():
@@ -64,10 +66,12 @@ def _of_split(
     frames = segment_frames(source, split, options)
     decoded = decode_batches(source, frames.positions, split["topic"], options)
     headers = decoded.headers
-    wanted = readable(decoded) & ~headers.control & (headers.base_offset >= asked.begin)
+    wanted = readable(decoded) & (headers.base_offset >= asked.begin)
     if asked.end is not None:
         wanted &= headers.base_offset < asked.end
-    if not asked.transactional:
+    if not asked.leaders:
+        wanted &= ~headers.control
+    if not (asked.transactional or asked.leaders):
         wanted &= ~headers.transactional
     mine = np.flatnonzero(wanted)
     whose = np.zeros(mine.size, dtype=np.int64)
@@ -82,6 +86,9 @@ def _of_split(
         mine, whose = mine[order], whose[order]
         apart = headers.base_offset[mine[1:]] != headers.last_offset[mine[:-1]] + 1
         starts = np.flatnonzero(np.append(True, apart | (np.diff(whose) != 0)))
+    if asked.leaders:
+        of_another = np.diff(headers.partition_leader_epoch[mine]) != 0
+        starts = np.flatnonzero(np.append(True, of_another))
     rows = []
     for part in np.split(np.arange(mine.size), starts[1:]):
         one = asked.written[int(whose[part[0]])] if asked.written else None
@@ -98,6 +105,7 @@ def _row(headers: BatchHeaders, mine: Int64s, of: Written | None) -> dict[str, A
         "producer_id": of and of.producer_id,
         "producer_epoch": of and of.producer_epoch,
         "written_from": of and of.first_offset,
+        "leader_epoch": int(headers.partition_leader_epoch[mine[0]]),
     }
 
 

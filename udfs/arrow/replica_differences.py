@@ -65,7 +65,7 @@ DIFFERENCE = table(
     column("other", BATCH_PLACE, "the batch in the other; null where it lacks the offset"),
     boolean("equal_again", "behind it both copies have an equal batch or block"),
 )
-"""The first difference of a kind in a block of two copies."""
+"""A difference in a block of two copies: see `differences`."""
 
 DIFFERENCE_SCHEMA: pa.Schema = to_arrow_schema(DIFFERENCE)
 
@@ -119,14 +119,24 @@ def _read_copy(
 
 
 def _first_differences(one: Copied, other: Copied) -> Iterator[dict[str, Any]]:
-    """The first batch of `one` that is another one in `other`, and the first that it lacks."""
+    """The first batch of `one` that is another one in `other`, and the first that it lacks.
+
+    Where both are equal again behind the former, also the first behind which they are not.
+    """
     changed = ~np.isin(one.fingerprint, other.fingerprint)
     beside = np.searchsorted(other.last_offset, one.first_offset)
     overlaps = np.zeros(changed.size, dtype=np.bool_)
     inside = beside < other.last_offset.size
     overlaps[inside] = other.first_offset[beside[inside]] <= one.last_offset[inside]
-    for difference, where in ((DIFFERS, changed & overlaps), (LACKS, changed & ~overlaps)):
-        for i in np.flatnonzero(where)[:1]:
+    equal = np.flatnonzero(~changed)
+    last_equal = int(equal[-1]) if equal.size else -1
+    different = np.flatnonzero(changed & overlaps)
+    told = np.unique([*different[:1], *different[different > last_equal][:1]]).astype(np.int64)
+    for difference, where in (
+        (DIFFERS, told),
+        (LACKS, np.flatnonzero(changed & ~overlaps)[:1]),
+    ):
+        for i in where:
             both = int(beside[i]) if difference == DIFFERS else None
             first = int(one.first_offset[i])
             yield {
@@ -135,7 +145,7 @@ def _first_differences(one: Copied, other: Copied) -> Iterator[dict[str, Any]]:
                 "last_offset": int(one.last_offset[i]),
                 "one": one.place(i),
                 "other": None if both is None else other.place(both),
-                "equal_again": bool((~changed[i:]).any()),
+                "equal_again": bool(i < last_equal),
             }
 
 
@@ -151,19 +161,28 @@ def _of_block(block: dict[str, Any], max_batch_bytes: int) -> Iterator[dict[str,
 
 
 def differences(pair: dict[str, Any], max_batch_bytes: int) -> Iterator[dict[str, Any]]:
-    """Rows of DIFFERENCE for a row of COPIES, up to the first block in which batches differ.
+    """Rows of DIFFERENCE for a row of COPIES, each the first of its kind.
 
-    Raises OSError where a file cannot be read any more.
+    Those behind which the copies are equal again are a kind of their own: such a batch is another
+    fault than where the copies part for good. What one copy lacks is told up to the first block in
+    which batches differ. Raises OSError where a file cannot be read any more.
     """
+    differ: set[bool] = set()
     for block in pair["blocks"]:
-        rows = list(_of_block(block, max_batch_bytes))
-        for row in rows:
+        lacks_are_told = bool(differ)
+        for row in _of_block(block, max_batch_bytes):
+            if row["difference"] == DIFFERS:
+                if row["equal_again"] in differ:
+                    continue
+                differ.add(row["equal_again"])
+            elif lacks_are_told:
+                continue
             sides = (pair["one_index"], pair["other_index"])
             one, other = reversed(sides) if row.pop("turned") else sides
             yield row | {
                 "replica_set": pair["replica_set"], "one_index": one, "other_index": other,
             }  # fmt: skip
-        if any(row["difference"] == DIFFERS for row in rows):
+        if False in differ:
             return
 
 

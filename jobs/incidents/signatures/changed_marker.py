@@ -1,15 +1,17 @@
 """A marker has another outcome on disk than when the broker appended it.
 
 What it looks like: a marker that contradicts its decision, and the `.txnindex` of its segment
-contradicts it, too: an entry for a marker that is a COMMIT, or none for one that is an ABORT. The
-offsets that a group committed in the same transaction have the decided outcome.
+contradicts it, too: an entry for a marker that is a COMMIT, or none for one that is an ABORT. Or
+another replica has another marker there, of the same leader epoch. The offsets that a group
+committed in the same transaction have the decided outcome.
 
-Why: a broker appends the entry of the index with the ABORT marker (UnifiedLog.append). The index
-and the coordinator agree, so the bytes of the marker were changed after that, with a right
-checksum: by a tool, a script or a copy that was edited.
+Why: a broker appends the entry of the index with the ABORT marker (UnifiedLog.append), and a
+follower stores the bytes of its leader. The index or the other replica agrees with the coordinator,
+so the bytes of the marker were changed after that, with a right checksum: by a tool, a script or a
+copy that was edited.
 
-Evidence: the marker, the Prepare record, and the entry of the index. An entry proves that the
-marker was an ABORT; that there is none only agrees with a COMMIT.
+Evidence: the marker, the Prepare record, and the entry of the index, or the marker of the other
+replica. An entry proves that the marker was an ABORT; that there is none only agrees with a COMMIT.
 
 Look-alikes: an index that was lost, as a whole or in part: it lacks other aborted transactions of
 the partition as well, and tells nothing. An operator's abort, or a coordinator that lost its state:
@@ -42,16 +44,20 @@ FOLLOWS = ("offset_commit_outcome_mismatch",)
 def _changed(finding: Traits) -> Any:
     """Whether the finding is about a marker that contradicts its decision and its index.
 
-    An index that lacks another ABORT marker, whose decision nothing contradicts, is no witness.
+    Or another replica, as no coordinator makes replicas differ, and a recovery of the log makes
+    the index anew from the marker that is there. An index that lacks another ABORT marker, whose
+    decision nothing contradicts, is no witness.
     """
     lacks = finding.at_marker(LACKS_ENTRY) & ~finding.beside_without(LACKS_ENTRY, CONTRADICTED)
-    return finding.at_marker(*CONTRADICTED) & (finding.at_marker(EXTRA_ENTRY) | lacks)
+    witness = finding.at_marker(EXTRA_ENTRY, DIVERGED_ALIKE) | lacks
+    return finding.at_marker(*CONTRADICTED) & witness
 
 
 SIGNATURE = Signature(
     name="changed_marker",
     title="The outcome of a marker was changed on disk",
-    why="The coordinator's decision and the transaction index agree. Only the marker differs.",
+    why="The coordinator agrees with the transaction index, or with another replica. Only "
+    "the marker differs.",
     explains=lambda finding: (
         (finding.one_of(*OF_MARKER) & _changed(finding))
         | (finding.one_of(*FOLLOWS) & finding.same_producer(_changed(finding)))
@@ -62,6 +68,7 @@ SIGNATURE = Signature(
             "Do not rebuild the transaction index of this partition, and keep a copy of the "
             "folder: the index still has the decided outcome. A rebuilt one has that of the "
             "marker. But an index without any entry may have been lost: then it tells nothing",
+            where=INDEXED_OUTCOME,
         ),
         Step(
             "Compare the marker with the same offset of every other replica, and with the Prepare "
@@ -91,6 +98,7 @@ SIGNATURE = Signature(
             "made a COMMIT they also skip later records of its producer in the same fetch "
             "response, up to its next ABORT (CompletedFetch). A consumer of a broker whose index "
             "was rebuilt gets the wrong outcome",
+            where=INDEXED_OUTCOME,
         ),
     ),
 )

@@ -12,7 +12,8 @@ from schemas.dump_partition import CLEANED, CLEANING_UNKNOWN
 from schemas.topics import TXN_LOG_TOPIC
 from udfs.rules.logic import surely
 
-# Blocks of two copies that are read again: so many that differ, and so many that one copy lacks.
+# Blocks of two copies that are read again: so many that differ, and so many that one copy lacks,
+# in front of the last equal block, and behind it.
 BLOCKS_READ_AGAIN = 8
 PAIR = ["replica_set", "one_index", "other_index"]
 
@@ -146,13 +147,14 @@ def suspicious_blocks(blocks: DataFrame, copies: DataFrame, sets: DataFrame) -> 
         .filter(differ)
     )
     one_lacks_it = one["digest"].isNull() | other["digest"].isNull()
-    first = Window.partitionBy(*PAIR, one_lacks_it).orderBy("first_offset")
+    equal_again = surely(F.col("last_same") > F.col("first_offset"))
+    first = Window.partitionBy(*PAIR, one_lacks_it, equal_again).orderBy("first_offset")
     block = F.struct(
         F.greatest("first_offset", "from").alias("first_offset"),
         F.least("end_offset", "below").alias("end_offset"),
         one["pieces"].alias("one_pieces"),
         other["pieces"].alias("other_pieces"),
-        surely(F.col("last_same") > F.col("first_offset")).alias("equal_again"),
+        equal_again.alias("equal_again"),
     )
     by_pair = (
         beside.withColumn("rank", F.row_number().over(first))

@@ -121,18 +121,53 @@ def _beside_gaps(differences: DataFrame, discontinuities: DataFrame) -> DataFram
     )
 
 
-def _first(differences: DataFrame) -> DataFrame:
-    """The first offset at which copies of a partition differ, and the first that a copy lacks.
+def _doubts() -> Column:
+    """How much is to be doubted of a difference between two copies.
 
-    pairs: brokers of the copies that differ.
+    As of the excuses of `replica_divergence`: 2 where it may be legal, 1 where that is unlikely.
+    """
+    both = F.array("one_copy", "other_copy")
+
+    def either(what: str) -> Column:
+        return F.exists(both, lambda copy: copy[what])
+
+    def all_of(what: str) -> Column:
+        return F.forall(both, lambda copy: copy[what])
+
+    open_questions = (
+        ~all_of("high_watermark_known") | either("cleaning_unknown") | either("may_be_cleaned")
+    )
+    unlikely = ~all_of("clean_shutdown") | either("compacted") | ~_of_one_topic(*_copies())
+    return F.when(open_questions, 2).when(unlikely, 1).otherwise(0)
+
+
+def _copies() -> tuple[Column, Column]:
+    return F.col("one_copy"), F.col("other_copy")
+
+
+def _of_one_topic(about: Column, beside: Column) -> Column:
+    """Whether both have a topic id, or there never was another topic of this name."""
+    with_ids: Column = about["topic_id"].isNotNull() & beside["topic_id"].isNotNull()
+    known: Column = about["created_once"] | with_ids
+    return known
+
+
+def _first(differences: DataFrame) -> DataFrame:
+    """The offsets at which copies of a partition part, and the first that each copy lacks.
+
+    Of the pairs of copies that part at one offset that counts which proves most; a batch behind
+    which both are equal again is told apart. pairs: brokers of the copies that differ.
     """
     brokers = [
         F.coalesce(F.col(f"{name}.broker").cast("string"), F.lit("?"))
         for name in ("one_copy", "other_copy")
     ]
-    order = F.struct("offset", "one_index", "other_index")
+    order = F.struct("doubts", "offset", "one_index", "other_index")
+    parts_at = F.when(F.col("difference") == DIFFERS, F.struct("offset", "equal_again"))
+    lacked = F.when(F.col("difference") == LACKS, F.lit(0)).otherwise(_doubts())
     return (
-        differences.groupBy("replica_set", "difference", "lacking_index")
+        differences.withColumns({"parts_at": parts_at, "doubts": lacked})
+        .groupBy("replica_set", "difference", "lacking_index", "parts_at")
         .agg(
             F.min_by(F.struct(*differences.columns), order).alias("first"),
             F.array_sort(F.collect_set(F.concat_ws(" and ", *brokers))).alias("pairs"),
@@ -152,8 +187,7 @@ def _of_pair(about: Column, beside: Column) -> dict[str, Column]:
         "both_clean": about["clean_shutdown"] & beside["clean_shutdown"],
         "both_high_watermarks_known": about["high_watermark_known"]
         & beside["high_watermark_known"],
-        "topic_known": about["created_once"]
-        | (about["topic_id"].isNotNull() & beside["topic_id"].isNotNull()),
+        "topic_known": _of_one_topic(about, beside),
     }
 
 

@@ -10,7 +10,9 @@ identical bytes. If the cleaner has passed, it finds one of these:
 - the newest value of a key, while the other copy has neither that value nor a newer one, as after a
   deletion that one copy never received; or a tombstone, while the other copy has the deleted value.
 
-It is reported once for each partition and kind, at the first such offset.
+It is reported once for each offset at which copies of a partition part, of each two copies the
+first one; where they are equal again behind it, also where they part for good. If the cleaner has
+passed, once for each partition and kind.
 
 Why it is wrong: a follower stores what it fetches unchanged (ReplicaFetcherThread), including the
 partition leader epoch. Records below the high watermark were acknowledged. At least one copy no
