@@ -55,14 +55,16 @@ def lost(placed: DataFrame, known: Known, kept: KeptFrames) -> list[DataFrame]:
 
 
 def _copies(known: Known) -> DataFrame:
-    """Copies of partitions: partition_index, PLACE, OF_TOPIC, log_end_offset, outlived.
+    """Copies of partitions: partition_index, PLACE, OF_TOPIC, start and end of the log, outlived.
 
     outlived: it ends in an older leader epoch than another one of its topic.
     """
     newest = known.splits.groupBy("partition_index").agg(
         F.max("final_leader_epoch").alias("leader_epoch")
     )
-    place = known.info.select("partition_index", *PLACE, "log_end_offset", *topic_of_copies())
+    place = known.info.select(
+        "partition_index", *PLACE, "log_start_offset", "log_end_offset", *topic_of_copies()
+    )
     highest = F.max("leader_epoch").over(Window.partitionBy(*OF_TOPIC))
     return (
         inner(newest, small(place), on="partition_index")
@@ -74,7 +76,8 @@ def _copies(known: Known) -> DataFrame:
 def _outlived(copies: DataFrame, known: Known) -> DataFrame:
     """Those of `copies` that were outlived; `cut`: from where on they part from the others.
 
-    A copy that only lags behind the others parts at its end.
+    own_epoch: the leader epoch of what they have there, null for nothing. A copy that only lags
+    behind the others parts at its end. In front of the survivor's log nothing is known to be lost.
     """
     rows = copies.collect()
     topics: dict[tuple[int, int], list[Row]] = defaultdict(list)
@@ -85,21 +88,21 @@ def _outlived(copies: DataFrame, known: Known) -> DataFrame:
         end = max((one.log_end_offset for one in some if one.outlived), default=0)
         behind |= {one.partition_index: Between(one.cut, end, leaders=True) for one in some}
     stretches = _stretches(known, behind if any(row.outlived for row in rows) else {})
-    cuts = [
-        (
-            one.partition_index,
-            max(
-                parts_at(stretches[one.partition_index], stretches[other.partition_index], one.cut)
-                for other in some
-                if not other.outlived
-            ),
+    parted = []
+    for some in topics.values():
+        # Of those that went on, the one that has most of the log.
+        survivor = min(
+            (one for one in some if not one.outlived), key=lambda one: one.log_start_offset
         )
-        for some in topics.values()
-        for one in some
-        if one.outlived
-    ]
-    parted = local_frame(copies.sparkSession, cuts, "partition_index int, cut long")
-    return inner(copies.drop("cut", "outlived"), small(parted), on="partition_index")
+        surviving = stretches[survivor.partition_index]
+        for one in some:
+            if one.outlived:
+                own = stretches[one.partition_index]
+                cut = parts_at(own, surviving, max(one.cut, survivor.log_start_offset))
+                own_epoch = next((of.leader_epoch for of in own if of.last_offset >= cut), None)
+                parted.append((one.partition_index, cut, own_epoch))
+    cuts = local_frame(copies.sparkSession, parted, "partition_index int, cut long, own_epoch int")
+    return inner(copies.drop("cut", "outlived"), small(cuts), on="partition_index")
 
 
 def _stretches(known: Known, behind: Mapping[int, Between]) -> dict[int, list[Stretch]]:
@@ -188,7 +191,8 @@ def _summed(gone: DataFrame) -> DataFrame:
 def _plain(outlived: DataFrame, known: Known, kept: KeptFrames) -> DataFrame:
     """Records outside of transactions that only outlived copies have.
 
-    Of copies that part at one offset those of the longest one are told: they have the same.
+    Of copies that part at one offset with one leader epoch, those of the longest one are told: they
+    have the same.
     What lies below its high watermark was acknowledged, whatever the producers asked for. Above
     it the producers may have got an error, and have written the records again.
     """
@@ -208,7 +212,7 @@ def _plain(outlived: DataFrame, known: Known, kept: KeptFrames) -> DataFrame:
         }
     )
     size = F.struct("size", "partition_index")
-    most = F.max(size).over(Window.partitionBy(*OF_TOPIC, "cut"))
+    most = F.max(size).over(Window.partitionBy(*OF_TOPIC, "cut", "own_epoch"))
     longest = rows.withColumn("most", most).filter(size == F.col("most"))
     proven = surely(F.col("provable"))
     told = longest.withColumnRenamed("cut_by", "incident")

@@ -14,10 +14,10 @@ from jobs.spark.local import local_frame
 
 INFO = (
     "partition_index int, broker int, topic string, partition int, replica_set int, "
-    "incarnation int, log_end_offset long"
+    "incarnation int, log_start_offset long, log_end_offset long"
 )
 # Two copies of a topic, and the folder that a broker keeps of one of that name that is deleted.
-COPIES = [(0, 1, "t", 0, 7, 1, 50), (1, 2, "t", 0, 7, 1, 50), (2, 3, "t", 0, 7, 0, 50)]
+COPIES = [(0, 1, "t", 0, 7, 1, 0, 50), (1, 2, "t", 0, 7, 1, 0, 50), (2, 3, "t", 0, 7, 0, 0, 50)]
 
 
 @pytest.mark.spark

@@ -98,8 +98,8 @@ def pair(folder: Path, one: bytes, other: bytes, end: int = LIMIT) -> dict[str, 
             ]
         )  # fmt: skip
     block = {
-        "first_offset": 0, "end_offset": end, "one_pieces": pieces[0], "other_pieces": pieces[1],
-        "equal_again": False,
+        "first_offset": 0, "end_offset": end, "block_offset": 0,
+        "one_pieces": pieces[0], "other_pieces": pieces[1], "equal_again": False,
     }  # fmt: skip
     return {"replica_set": 0, "one_index": 4, "other_index": 5, "blocks": [block]}
 
@@ -137,17 +137,24 @@ def test_bytes_that_are_no_batch_any_more_are_no_other_batch(tmp_path: Path) -> 
     assert told(rows) == [("lacks", OFFSETS[1], 4)]
 
 
-def test_behind_a_batch_that_differs_nothing_more_is_read(tmp_path: Path) -> None:
-    copies = pair(tmp_path, log(), log(changed=OFFSETS[2]))
+def test_behind_where_copies_part_for_good_nothing_more_is_read(tmp_path: Path) -> None:
+    copies = pair(tmp_path, log(), log(changed=OFFSETS[-1]))
     gone = {
         "first_offset": LIMIT,
         "end_offset": LIMIT,
+        "block_offset": LIMIT,
         "one_pieces": [],
         "other_pieces": None,
         "equal_again": False,
     }
     copies["blocks"].append(gone | {"one_pieces": [{"root": "gone", "below_root": "gone"}]})
-    assert told(found(copies)) == [("differs", OFFSETS[2], 4)]
+    assert [row["offset"] for row in found(copies)] == [OFFSETS[-1]]
+
+
+def test_a_batch_that_begins_in_front_of_its_block_differs_from_there_on(tmp_path: Path) -> None:
+    copies = pair(tmp_path, log(), log(changed=OFFSETS[-1]))
+    copies["blocks"][0]["block_offset"] = OFFSETS[-1] + 1
+    assert [row["offset"] for row in found(copies)] == [OFFSETS[-1]]
 
 
 def test_a_later_block_that_is_the_same_is_behind_a_difference(tmp_path: Path) -> None:

@@ -31,8 +31,9 @@ PIECE = table(
 """Batches of a block in one split of one file."""
 
 BLOCK = table(
-    long("first_offset", "first offset to compare, inclusive"),
-    long("end_offset", "offset after the last one to compare"),
+    long("first_offset", "first offset to compare of the two copies, inclusive"),
+    long("end_offset", "offset after the last one to compare of the block"),
+    long("block_offset", "first offset of the block; a batch is in that of its last offset"),
     array("one_pieces", PIECE, "where the block lies in one copy; null for nowhere"),
     array("other_pieces", PIECE, "where the block lies in the other"),
     boolean("equal_again", "a later block is the same in both"),
@@ -118,10 +119,11 @@ def _read_copy(
     return Copied(*[column[order] for column in joined])
 
 
-def _first_differences(one: Copied, other: Copied) -> Iterator[dict[str, Any]]:
+def _first_differences(one: Copied, other: Copied, block_offset: int) -> Iterator[dict[str, Any]]:
     """The first batch of `one` that is another one in `other`, and the first that it lacks.
 
-    Where both are equal again behind the former, also the first behind which they are not.
+    Where both are equal again behind the former, also the first behind which they are not. Beside a
+    batch that begins in front of the block, the other copy has batches in the block before.
     """
     changed = ~np.isin(one.fingerprint, other.fingerprint)
     beside = np.searchsorted(other.last_offset, one.first_offset)
@@ -139,9 +141,10 @@ def _first_differences(one: Copied, other: Copied) -> Iterator[dict[str, Any]]:
         for i in where:
             both = int(beside[i]) if difference == DIFFERS else None
             first = int(one.first_offset[i])
+            begins = [first] if both is None else [first, int(other.first_offset[both])]
             yield {
                 "difference": difference,
-                "offset": first if both is None else max(first, int(other.first_offset[both])),
+                "offset": _parts_at(begins, block_offset),
                 "last_offset": int(one.last_offset[i]),
                 "one": one.place(i),
                 "other": None if both is None else other.place(both),
@@ -149,13 +152,19 @@ def _first_differences(one: Copied, other: Copied) -> Iterator[dict[str, Any]]:
             }
 
 
+def _parts_at(begins: list[int], block_offset: int) -> int:
+    """The first offset that two batches have otherwise; `begins`: their first offsets."""
+    return min(begins) if min(begins) < block_offset else max(begins)
+
+
 def _of_block(block: dict[str, Any], max_batch_bytes: int) -> Iterator[dict[str, Any]]:
     """Rows of DIFFERENCE, with `turned` where the first copy is the other one of the pair."""
     one = _read_copy(block["one_pieces"], block, max_batch_bytes)
     other = _read_copy(block["other_pieces"], block, max_batch_bytes)
-    rows = [row | {"turned": False} for row in _first_differences(one, other)]
+    start = block["block_offset"]
+    rows = [row | {"turned": False} for row in _first_differences(one, other, start)]
     # What differs is reported once; what is missing may be missing on either side.
-    turned = [row for row in _first_differences(other, one) if row["difference"] == LACKS]
+    turned = [row for row in _first_differences(other, one, start) if row["difference"] == LACKS]
     for row in rows + [row | {"turned": True} for row in turned]:
         yield row | {"equal_again": row["equal_again"] or block["equal_again"]}
 

@@ -130,8 +130,9 @@ def suspicious_blocks(blocks: DataFrame, copies: DataFrame, sets: DataFrame) -> 
 
     `blocks`: rows of `log_row.BLOCK_TYPE` with partition_index and file_index. A pair is a struct
     of PAIR and blocks: the first of its blocks that differ and of those that one copy lacks, by
-    offset. A block is a struct of first_offset and end_offset of what is to be compared,
-    one_pieces, other_pieces; equal_again: a later block is the same in both.
+    offset. A block is a struct of first_offset (of the pair) and end_offset of what is to be
+    compared, block_offset, one_pieces, other_pieces; equal_again: a later block is the same in
+    both.
     """
     one, other = F.col("one"), F.col("other")
     differ = ~one["digest"].eqNullSafe(other["digest"])
@@ -150,8 +151,9 @@ def suspicious_blocks(blocks: DataFrame, copies: DataFrame, sets: DataFrame) -> 
     equal_again = surely(F.col("last_same") > F.col("first_offset"))
     first = Window.partitionBy(*PAIR, one_lacks_it, equal_again).orderBy("first_offset")
     block = F.struct(
-        F.greatest("first_offset", "from").alias("first_offset"),
+        F.col("from").alias("first_offset"),
         F.least("end_offset", "below").alias("end_offset"),
+        F.col("first_offset").alias("block_offset"),
         one["pieces"].alias("one_pieces"),
         other["pieces"].alias("other_pieces"),
         equal_again.alias("equal_again"),

@@ -68,6 +68,7 @@ def _differences(selected: DataFrame, files: DataFrame, max_batch_bytes: int) ->
         return F.struct(
             one["first_offset"].alias("first_offset"),
             one["end_offset"].alias("end_offset"),
+            one["block_offset"].alias("block_offset"),
             _located(one["one_pieces"]).alias("one_pieces"),
             _located(one["other_pieces"]).alias("other_pieces"),
             one["equal_again"].alias("equal_again"),
