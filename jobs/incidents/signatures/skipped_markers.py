@@ -25,7 +25,8 @@ late write: there the coordinator never listed the partition. A transaction that
 it has no Complete record. Data that the cleaner has passed: it passes decided data only, so their
 marker was there and is lost.
 
-Known bug: KAFKA-20734, seen in 4.3.0. 3.9 to 4.1 queue the markers of such partitions and try again
+Known bug: KAFKA-20734, seen in 4.3.0, and in 2.8.2 with ZooKeeper, where a broker that was killed
+and started again knew no leader yet. 3.9 to 4.1 queue the markers of such partitions and try again
 (`TransactionMarkerChannelManager`, `Node.noNode`). At level INFO the coordinator logs which
 partitions it takes for deleted ones.
 """
@@ -86,7 +87,7 @@ SIGNATURE = Signature(
         "same traces. Data that stay open take the outcome of the producer's next marker."
     ),
     explains=_explains,
-    known_bug="KAFKA-20734 (seen in 4.3.0), where the partition had no leader",
+    known_bug="KAFKA-20734 (seen in 2.8.2 and 4.3.0), where the partition had no leader",
     key=MOMENT,
     steps=(
         *of_clients(
