@@ -76,8 +76,8 @@ def _copies(known: Known) -> DataFrame:
 def _outlived(copies: DataFrame, known: Known) -> DataFrame:
     """Those of `copies` that were outlived; `cut`: from where on they part from the others.
 
-    own_epoch: the leader epoch of what they have there, null for nothing. A copy that only lags
-    behind the others parts at its end. In front of the survivor's log nothing is known to be lost.
+    told_from: from where on they have what no longer one of them has. A copy that only lags behind
+    the others parts nowhere. In front of the survivor's log nothing is known to be lost.
     """
     rows = copies.collect()
     topics: dict[tuple[int, int], list[Row]] = defaultdict(list)
@@ -94,14 +94,17 @@ def _outlived(copies: DataFrame, known: Known) -> DataFrame:
         survivor = min(
             (one for one in some if not one.outlived), key=lambda one: one.log_start_offset
         )
-        surviving = stretches[survivor.partition_index]
-        for one in some:
-            if one.outlived:
-                own = stretches[one.partition_index]
-                cut = parts_at(own, surviving, max(one.cut, survivor.log_start_offset))
-                own_epoch = next((of.leader_epoch for of in own if of.last_offset >= cut), None)
-                parted.append((one.partition_index, cut, own_epoch))
-    cuts = local_frame(copies.sparkSession, parted, "partition_index int, cut long, own_epoch int")
+        told: list[int] = []
+        for one in sorted(some, key=lambda one: (-one.log_end_offset, one.partition_index)):
+            if not one.outlived:
+                continue
+            own = stretches[one.partition_index]
+            cut = max(one.cut, survivor.log_start_offset)
+            cut = parts_at(own, stretches[survivor.partition_index], cut)
+            told_from = max([cut, *[parts_at(own, stretches[other], cut) for other in told]])
+            parted.append((one.partition_index, cut, told_from))
+            told.append(one.partition_index)
+    cuts = local_frame(copies.sparkSession, parted, "partition_index int, cut long, told_from long")
     return inner(copies.drop("cut", "outlived"), small(cuts), on="partition_index")
 
 
@@ -189,31 +192,27 @@ def _summed(gone: DataFrame) -> DataFrame:
 
 
 def _plain(outlived: DataFrame, known: Known, kept: KeptFrames) -> DataFrame:
-    """Records outside of transactions that only outlived copies have.
+    """Records outside of transactions that only outlived copies have, each once.
 
-    Of copies that part at one offset with one leader epoch, those of the longest one are told: they
-    have the same.
     What lies below its high watermark was acknowledged, whatever the producers asked for. Above
     it the producers may have got an error, and have written the records again.
     """
-    behind = {row.partition_index: Between(row.cut, contiguous=True) for row in outlived.collect()}
-    high_watermarks = known.states.select("partition_index", "high_watermark")
+    behind = {
+        row.partition_index: Between(row.told_from, contiguous=True)
+        for row in outlived.collect()
+        if row.told_from < row.log_end_offset
+    }
     found = contiguous(
         kept.keep(known.between(behind)),
         ("partition_index",),
         F.sum("records").alias("records"),
         F.min("since_ms").alias("since_ms"),
     )
-    behind_cut = inner(found, small(outlived), on="partition_index")
-    rows = inner(behind_cut, small(high_watermarks), on="partition_index").withColumns(
-        {
-            "provable": is_replicated(F.col("last_offset"), F.col("high_watermark")),
-            "size": F.sum("records").over(Window.partitionBy("partition_index")),
-        }
-    )
-    size = F.struct("size", "partition_index")
-    most = F.max(size).over(Window.partitionBy(*OF_TOPIC, "cut", "own_epoch"))
-    longest = rows.withColumn("most", most).filter(size == F.col("most"))
-    proven = surely(F.col("provable"))
-    told = longest.withColumnRenamed("cut_by", "incident")
-    return shaped(told, F.lit(PLAIN_LOST), provable=proven)
+    high_watermarks = known.states.select("partition_index", "high_watermark")
+    told = inner(
+        inner(found, small(outlived), on="partition_index"),
+        small(high_watermarks),
+        on="partition_index",
+    ).withColumnRenamed("cut_by", "incident")
+    acknowledged = is_replicated(F.col("last_offset"), F.col("high_watermark"))
+    return shaped(told, F.lit(PLAIN_LOST), provable=surely(acknowledged))

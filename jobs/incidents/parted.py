@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from udfs.rules.extent import MAX_OFFSET
+
 
 class Stretch(NamedTuple):
     """Neighbouring batches of one leader epoch in a copy; offsets are inclusive."""
@@ -17,17 +19,14 @@ def parts_at(own: Sequence[Stretch], surviving: Sequence[Stretch], cut: int) -> 
 
     Both are sorted by offset and begin at `cut`, where copies of the partition differ. The newest
     leader epoch of the surviving copy that is not newer than those of the other counts: its records
-    are equal up to where the first of the two copies ends it. A copy that only lags ends there.
-    Source: `LeaderEpochFileCache.endOffsetFor`, `AbstractFetcherThread.getOffsetTruncationState`.
+    are equal up to where a newer one begins in either. Behind all of both nothing is known to
+    differ: a copy that only lags parts at its end, and a cleaner may have taken what the other had.
+    Source: `LeaderEpochFileCache.endOffsetFor`,
+    `AbstractFetcherThread.getOffsetTruncationState`.
     """
     newest = max((one.leader_epoch for one in own), default=-1)
     shared = max((one.leader_epoch for one in surviving if one.leader_epoch <= newest), default=-1)
     if shared < 0:
         return cut
-    return max(cut, min(_end(own, shared), _end(surviving, shared)))
-
-
-def _end(copy: Sequence[Stretch], leader_epoch: int) -> int:
-    """The first offset behind the batches of a leader epoch and of those before it."""
-    later = [one.first_offset for one in copy if one.leader_epoch > leader_epoch]
-    return min(later, default=copy[-1].last_offset + 1 if copy else 0)
+    newer = [one.first_offset for one in (*own, *surviving) if one.leader_epoch > shared]
+    return max(cut, min(newer, default=MAX_OFFSET))

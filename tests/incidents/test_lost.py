@@ -11,6 +11,7 @@ from jobs.incidents.lost import _copies, first_differences
 from jobs.incidents.parted import Stretch, parts_at
 from jobs.incidents.signature import DIVERGED
 from jobs.spark.local import local_frame
+from udfs.rules.extent import MAX_OFFSET
 
 INFO = (
     "partition_index int, broker int, topic string, partition int, replica_set int, "
@@ -54,7 +55,10 @@ def test_copies_of_another_topic_do_not_differ_from_where_these_do(spark: SparkS
         ([(2, 3, 0)], [(2, 9, 1), (10, 10, 2)], 2),
         # It was stopped before the next, clean, election: it lags.
         ([(2, 9, 1)], [(2, 9, 1), (10, 10, 2)], 10),
-        ([(2, 7, 1)], [(2, 9, 1), (10, 10, 2)], 8),
+        ([(2, 7, 1)], [(2, 9, 1), (10, 10, 2)], 10),
+        # A cleaner took the end of the epoch from the surviving copy.
+        ([(2, 9, 1)], [(2, 4, 1), (12, 12, 2)], 12),
+        ([(2, 9, 1)], [(2, 4, 1)], MAX_OFFSET),
         # The second of two unclean elections cut off its end.
         ([(2, 9, 1), (10, 12, 1)], [(2, 9, 1), (10, 11, 2)], 10),
         # An epoch that only this copy has, behind one that both have.

@@ -126,8 +126,9 @@ SIGNATURE = Signature(
             where=(DIVERGED_WITHIN,),
         ),
         Step(
-            "Where offsets are missing, move the whole folder of the partition away. The broker "
-            "then fetches it again from the leader",
+            "Where offsets are missing, move the whole folder of the partition away, and keep it: "
+            "it may have records that no other copy has. The broker then fetches it again from "
+            "the leader",
             before="a replica that has these offsets is in sync and leads",
             cannot="offsets that no replica has",
             reversible=False,

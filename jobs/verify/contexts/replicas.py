@@ -157,14 +157,17 @@ def _first(differences: DataFrame) -> DataFrame:
     """The offsets at which copies of a partition part, and the first that each copy lacks.
 
     Of the pairs of copies that part at one offset that counts which proves most; a batch behind
-    which both are equal again is told apart. pairs: brokers of the copies that differ.
+    which both are equal again is told apart, and one of the same leader epoch in both, as these
+    have other causes. pairs: brokers of the copies that differ.
     """
     brokers = [
         F.coalesce(F.col(f"{name}.broker").cast("string"), F.lit("?"))
         for name in ("one_copy", "other_copy")
     ]
     order = F.struct("doubts", "offset", "one_index", "other_index")
-    parts_at = F.when(F.col("difference") == DIFFERS, F.struct("offset", "equal_again"))
+    of_one_leader = F.col("one.leader_epoch") == F.col("other.leader_epoch")
+    kind = F.struct("offset", "equal_again", of_one_leader.alias("of_one_leader"))
+    parts_at = F.when(F.col("difference") == DIFFERS, kind)
     lacked = F.when(F.col("difference") == LACKS, F.lit(0)).otherwise(_doubts())
     return (
         differences.withColumns({"parts_at": parts_at, "doubts": lacked})
