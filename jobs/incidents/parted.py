@@ -18,11 +18,10 @@ def parts_at(own: Sequence[Stretch], surviving: Sequence[Stretch], cut: int) -> 
     """From which offset on the copy `own` has records that `surviving` does not have.
 
     Both are sorted by offset and begin at `cut`, where copies of the partition differ. The newest
-    leader epoch of the surviving copy that is not newer than those of the other counts: its records
-    are equal up to where a newer one begins in either. Behind all of both nothing is known to
-    differ: a copy that only lags parts at its end, and a cleaner may have taken what the other had.
-    Source: `LeaderEpochFileCache.endOffsetFor`,
-    `AbstractFetcherThread.getOffsetTruncationState`.
+    epoch of `surviving` counts that is not newer than those of `own`: up to where a newer one
+    begins in either, both have the same. Where none begins, nothing is known to differ: a copy that
+    lags parts nowhere, and a cleaner may have taken the rest. `cut` if there is no such epoch.
+    Source: `LeaderEpochFileCache.endOffsetFor`, `AbstractFetcherThread.getOffsetTruncationState`.
     """
     newest = max((one.leader_epoch for one in own), default=-1)
     shared = max((one.leader_epoch for one in surviving if one.leader_epoch <= newest), default=-1)

@@ -248,7 +248,7 @@ def number_missing(first: Column, last: Column, most: Column) -> Column:
 
 
 def number_untold(last: Column) -> Column:
-    """How many offsets may be missing between `last`, inclusive, in front of the log, and its base.
+    """How many offsets may be missing behind `last`, one in front of the log, and before its base.
 
     A snapshot at the start of a log may be of a state long before it, where a cleaner passed: a
     follower fetches the next batch that is left. If it begins a segment with that, it writes what
