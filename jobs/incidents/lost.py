@@ -79,15 +79,16 @@ def _outlived(copies: DataFrame, known: Known) -> DataFrame:
     told_from: from where on they have what no longer one of them has. A copy that only lags behind
     the others parts nowhere. In front of the survivor's log nothing is known to be lost.
     """
-    rows = copies.collect()
     topics: dict[tuple[int, int], list[Row]] = defaultdict(list)
-    for row in rows:
+    for row in copies.collect():
         topics[row.replicas, row.incarnation].append(row)
     behind: dict[int, Between] = {}
     for some in topics.values():
-        end = max((one.log_end_offset for one in some if one.outlived), default=0)
-        behind |= {one.partition_index: Between(one.cut, end, leaders=True) for one in some}
-    stretches = _stretches(known, behind if any(row.outlived for row in rows) else {})
+        ends = [one.log_end_offset for one in some if one.outlived]
+        if ends:
+            every = Between(some[0].cut, max(ends), leaders=True)
+            behind |= {one.partition_index: every for one in some}
+    stretches = _stretches(known, behind)
     parted = []
     for some in topics.values():
         # Of those that went on, the one that has most of the log.
