@@ -17,15 +17,17 @@ class Stretch(NamedTuple):
 def parts_at(own: Sequence[Stretch], surviving: Sequence[Stretch], cut: int) -> int:
     """From which offset on the copy `own` has records that `surviving` does not have.
 
-    Both are sorted by offset and begin at `cut`, where copies of the partition differ. The newest
-    epoch of `surviving` counts that is not newer than those of `own`: up to where a newer one
-    begins in either, both have the same. Where none begins, nothing is known to differ: a copy that
-    lags parts nowhere, and a cleaner may have taken the rest. `cut` if there is no such epoch.
-    Source: `LeaderEpochFileCache.endOffsetFor`, `AbstractFetcherThread.getOffsetTruncationState`.
+    Both are sorted by offset and begin at `cut`, where copies of the partition differ. Up to where
+    an epoch begins, in either, that is newer than the newest one of both, they have the same. Where
+    none begins, nothing is known to differ: a copy that lags parts nowhere, and a cleaner may have
+    taken the rest. `cut` if they have no epoch in common: two brokers that led in turn, and neither
+    truncated its log.
+    Source: `AbstractFetcherThread.getOffsetTruncationState` (KIP-279: asked again, until both know
+    the epoch), `LeaderEpochFileCache.endOffsetFor`.
     """
-    newest = max((one.leader_epoch for one in own), default=-1)
-    shared = max((one.leader_epoch for one in surviving if one.leader_epoch <= newest), default=-1)
-    if shared < 0:
+    shared = {one.leader_epoch for one in own} & {one.leader_epoch for one in surviving}
+    newest = max(shared, default=-1)
+    if newest < 0:
         return cut
-    newer = [one.first_offset for one in (*own, *surviving) if one.leader_epoch > shared]
+    newer = [one.first_offset for one in (*own, *surviving) if one.leader_epoch > newest]
     return max(cut, min(newer, default=MAX_OFFSET))

@@ -63,6 +63,9 @@ def test_copies_of_another_topic_do_not_differ_from_where_these_do(spark: SparkS
         ([(2, 9, 1), (10, 12, 1)], [(2, 9, 1), (10, 11, 2)], 10),
         # An epoch that only this copy has, behind one that both have.
         ([(2, 4, 3), (5, 8, 4)], [(2, 6, 3), (7, 9, 5)], 5),
+        # Two brokers led in turn, and neither truncated its log (KIP-279).
+        ([(2, 4, 1), (5, 6, 3)], [(2, 4, 2), (5, 10, 4)], 2),
+        ([(2, 3, 0), (4, 5, 1), (6, 7, 3)], [(2, 3, 0), (4, 6, 2), (7, 10, 4)], 4),
         # Nothing of the surviving copy is left behind the cut.
         ([(2, 9, 1)], [], 2),
     ],
