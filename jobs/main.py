@@ -154,7 +154,7 @@ def _judge(
         as_of_ms=now,
         counts=counts,
         totals=looked_at,
-        not_looked_at=not_looked_at(dump, verified.outcomes, request, decoded, there.newest_ms),
+        not_looked_at=not_looked_at(dump, verified.outcomes, request, decoded, there),
         incomplete=incomplete(dump, read.digests, verified.outcomes, looked_at["batches"]),
     )
     return Audit(request, dump, read, replayed, aborts, verified, verdict)

@@ -278,6 +278,7 @@ COMMIT_EVENT = table(
     integer("file_index", "file of the record"),
     long("position", "byte position of its batch"),
     integer("length", "size of its batch, bytes"),
+    long("timestamp", "largest timestamp of its batch: of the group coordinator's clock, ms"),
 )  # fmt: skip
 """An offset commit that took effect or is pending."""
 

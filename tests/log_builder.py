@@ -131,7 +131,7 @@ Options of a case, all optional
     beside_base: 5        that partition begins with this offset
     topic: __consumer_offsets     place it in an internal topic; __cluster_metadata: broker bare
     output: the lines of a second partition, of a client topic, on the same broker; its findings
-            are the case's too. In `coordinator` its name is `output`
+            are the case's too. In `coordinator`, and in what groups commit, its name is `output`
     info: true           findings of severity info count too
     name: a sentence; log: the lines; finds: list of {code, verdict (default violation), offset
             (offset_first), last (offset_last), reason, pid, places (how many)}; what is left out
@@ -376,6 +376,10 @@ class GroupNames:
     def __init__(self, prefix: str, partition: int, partitions: int) -> None:
         self._prefix, self._partition, self._partitions = prefix, partition, partitions
 
+    def topic(self, name: str) -> str:
+        """A topic whose offsets are committed; `output`: that of the case."""
+        return f"{self._prefix}output" if name == "output" else name
+
     def of(self, name: str, misplaced: bool) -> str:
         """The name in the dump."""
         # The hash modulo 31 is that of the last character: where 31 divides the number of
@@ -510,7 +514,9 @@ class LogBuilder:
         version, members = line.number("version", 3), line.text_of("members")
         contents = [
             (
-                group_writer.encode_key(offsets_log.GroupKey(1, group, topic, partition)),
+                group_writer.encode_key(
+                    offsets_log.GroupKey(1, group, self._groups.topic(topic), partition)
+                ),
                 None if offset is None else offset_commit(version, offset),
             )
             for topic, partition, offset in line.commits()
@@ -1311,7 +1317,7 @@ class DumpWriter:
                 copied["copy_end_ms"] = T0 + int(given["copied_until"]) * 1000
             self._copies[broker].append(copied)
         hw = given.get("hw", log.end)
-        listed = 0 if broker in CLEANLY_STOPPED else None
+        listed = log.end if broker in CLEANLY_STOPPED else None
         for file, value in (
             ("replication-offset-checkpoint", None if hw == "none" else hw),
             ("log-start-offset-checkpoint", given.get("log_start")),
@@ -1400,7 +1406,7 @@ class DumpWriter:
         )
         if broker in CLEANLY_STOPPED:
             self._checkpoints[broker]["recovery-point-offset-checkpoint"].append(
-                f"{COORDINATOR_TOPIC} {number} 0"
+                f"{COORDINATOR_TOPIC} {number} {batches.end}"
             )
 
     def _copy_before(self, number: int) -> None:

@@ -18,10 +18,11 @@ from jobs.model.markers import Markers, as_markers
 from jobs.model.replicas import coordinator_copies
 from jobs.model.transactions import all_transactions
 from jobs.replay.coordinator import last_of_all_copies
-from jobs.replay.offsets import late_commits
+from jobs.replay.offsets import in_effect, late_commits
 from jobs.replay.replay import Replayed
 from jobs.spark.joins import inner, small
 from jobs.verify.conditions.missing import LOST_OFFSETS, end_may_be_another
+from jobs.verify.contexts.committed_end import committed_end_context
 from jobs.verify.contexts.context import Context, no_rows
 from jobs.verify.contexts.coordinator_copies import coordinator_copies_context
 from jobs.verify.contexts.coordinator_links import EndedTransactions
@@ -232,6 +233,11 @@ def _contexts_of_offsets(made: StageResults) -> list[Context]:
         offset_transaction_context(_offset_transactions(made), known, files, made.ages)
         if decoded.offset_runs
         else no_rows("offset_transaction", known),
+        committed_end_context(
+            in_effect(decoded, replayed.transactions), known, files, made.ages.clock_tolerance
+        )
+        if decoded.counts.get(log_row.COMMITS)
+        else no_rows("committed_end", known),
     ]
 
 

@@ -37,11 +37,15 @@ def _partitions(number: int) -> str:
 
 
 class Amount(NamedTuple):
-    """Batches and records of a dump, and its newest broker timestamp, ms; None for none."""
+    """Batches and records of a dump, and its newest broker timestamp, ms; None for none.
+
+    `started_again`: brokers whose mark of a clean stop is older than their logs (`stopped`).
+    """
 
     batches: int
     records: int
     newest_ms: int | None
+    started_again: list[int]
 
 
 def amount(partition_info: DataFrame) -> Amount:
@@ -50,6 +54,9 @@ def amount(partition_info: DataFrame) -> Amount:
         F.coalesce(F.sum("batches"), F.lit(0)).alias("batches"),
         F.coalesce(F.sum("records"), F.lit(0)).alias("records"),
         F.max("broker_timestamp").alias("newest"),
+        F.sort_array(F.collect_set(F.when(F.col("started_again"), F.col("broker")))).alias(
+            "brokers"
+        ),
     ).collect()[0]
     return Amount(*row)
 
@@ -72,10 +79,10 @@ def not_looked_at(
     outcomes: list[CheckOutcome],
     request: Request,
     decoded: Decoded,
-    newest_ms: int | None,
+    read: Amount,
 ) -> list[str]:
-    """One sentence a kind of thing that was left out; `newest_ms`: of `Amount`."""
-    sentences = [*too_early(request.as_of, newest_ms)]
+    """One sentence a kind of thing that was left out."""
+    sentences = [*too_early(request.as_of, read.newest_ms)]
     for reason, number in sorted(
         Counter(
             file.note or "outside a partition" for file in dump.files if file.status == "skipped"
@@ -123,7 +130,8 @@ def not_looked_at(
     missing = not_there(dump, decoded.clusters)
     sentences += not_in_the_dump(dump, missing)
     sentences += gone_from_logs(dump)
-    sentences += failed_starts(dump)
+    sentences += not_loaded(dump)
+    sentences += started_again(read.started_again)
     counts = [one.partitions.get(TXN_LOG_TOPIC) for one in decoded.clusters.by_id.values()]
     total = max((one for one in counts if one is not None), default=None)
     sentences += coordinator_partitions_missing(dump, missing, total)
@@ -234,13 +242,28 @@ def gone_from_logs(dump: Dump) -> Iterator[str]:
         yield f"{_named(cleaned)}: records that the cleaner removed cannot be checked."
 
 
-def failed_starts(dump: Dump) -> Iterator[str]:
-    """Log directories whose broker wrote the checkpoints anew, and had not loaded a log."""
-    for label in dump.failed_starts:
+def not_loaded(dump: Dump) -> Iterator[str]:
+    """Partitions in a log directory with the mark of a clean stop that its broker did not have."""
+    for label, names in sorted(dump.not_loaded.items()):
+        more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+        are = "counts" if len(names) == 1 else "count"
         yield (
-            f"{label or 'The log directory'}: the broker's last start failed before it loaded the "
-            "logs, and emptied log-start-offset-checkpoint. What DeleteRecords had deleted is back "
-            "after its next start. It counts as not cleanly stopped."
+            f"{label or 'The log directory'}: recovery-point-offset-checkpoint lacks "
+            f"{_partitions(len(names))} ({', '.join(sorted(names)[:NAMED])}{more}): the broker's "
+            "last start failed before it had loaded all logs, or the folders were put there since. "
+            f"What lacks there {are} as not cleanly stopped, and its log start as unknown."
+        )
+
+
+def started_again(brokers: Sequence[int]) -> Iterator[str]:
+    """Brokers whose logs go on behind their clean stop."""
+    if brokers:
+        named = f"Broker{'' if len(brokers) == 1 else 's'} {', '.join(map(str, brokers[:NAMED]))}"
+        more = f" and {len(brokers) - NAMED:,} more" if len(brokers) > NAMED else ""
+        yield (
+            f"{named}{more}: logs go on behind the recovery point of the clean stop. A broker was "
+            "started while it was copied, or .kafka_cleanshutdown is of another copy. It does not "
+            "count as cleanly stopped."
         )
 
 

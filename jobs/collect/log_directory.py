@@ -55,9 +55,9 @@ class LogDirectory:
     `label`: of what lies in it, below the dump. `outer`: the log directory in which it lies.
     `broker`, `cluster_id`: of its `properties`, or of `outer` where it has none. Checkpoints:
     (topic, partition) -> offset. `broker_epoch`: of the run after which the broker stopped cleanly,
-    from 3.7 on (`CleanShutdownFileHandler`); it rises with each start. `start_failed`: see
-    `_is_emptied`. `copies`, `not_fetched`, `topics`: of its manifest (manifest.py). `told`: what
-    brokers said beside it (broker_answers.py).
+    from 3.7 on (`CleanShutdownFileHandler`); it rises with each start. `copies`, `not_fetched`,
+    `topics`: of its manifest (manifest.py). `told`: what brokers said beside it
+    (broker_answers.py).
     """
 
     label: str = ""
@@ -69,7 +69,6 @@ class LogDirectory:
     cleaner: dict[Key, int] | None = None
     clean_shutdown: bool = False
     broker_epoch: int | None = None
-    start_failed: bool = False
     copies: Mapping[str, Copied] = field(default_factory=dict)
     not_fetched: Sequence[NotFetched] = ()
     topics: Sequence[str] = ALL_TOPICS
@@ -91,6 +90,19 @@ class LogDirectory:
     def owner(self) -> object:
         """Equal for the log directories of one broker."""
         return self.label if self.broker is None else (self.cluster_id, self.broker)
+
+    def was_loaded(self, key: Key) -> bool:
+        """Whether the broker that wrote the checkpoints when it stopped had loaded the partition.
+
+        It lists the recovery point of each log that it has (`LogManager.shutdown`), and a log start
+        that DeleteRecords had raised. One whose start fails stops, too: it lists those that were
+        loaded by then, none where it finds no controller (`BrokerServer.startup`). The mark of the
+        clean stop before stays; up to 3.5.1 it is even written by that start, whatever was before
+        (KAFKA-15375). Before a running broker lists what it has just made a minute may go by.
+        """
+        return (
+            not self.clean_shutdown or self.recovery_points is None or key in self.recovery_points
+        )
 
     def listed(self) -> dict[Key, str]:
         """Partitions that a checkpoint lists, and the first one that does."""
@@ -126,37 +138,21 @@ def read_log_directory(
         manifest = Manifest()
         tell(f"{label}{NAME} {error}; the times in it are not used")
     stopped = (folder / CLEAN_SHUTDOWN).is_file()
-    checkpoints_of = {
-        attribute: _checkpoint(folder / name, f"{label}{name}", tell)
-        for name, attribute in CHECKPOINTS
-    }
-    emptied = stopped and _is_emptied(checkpoints_of)
-    if emptied:
-        checkpoints_of["log_starts"] = None
     return LogDirectory(
         label=label,
         outer=outer,
         properties=properties,
-        clean_shutdown=stopped and not emptied,
+        clean_shutdown=stopped,
         broker_epoch=_broker_epoch(folder / CLEAN_SHUTDOWN) if stopped else None,
-        start_failed=emptied,
         copies=manifest.copies,
         not_fetched=manifest.not_fetched,
         topics=manifest.topics,
         told=_told(folder, label, tell),
-        **checkpoints_of,
+        **{
+            attribute: _checkpoint(folder / name, f"{label}{name}", tell)
+            for name, attribute in CHECKPOINTS
+        },
     )
-
-
-def _is_emptied(checkpoints_of: Mapping[str, Mapping[Key, int] | None]) -> bool:
-    """Whether a broker wrote the checkpoints of a log directory without having loaded its logs.
-
-    One that stops lists the recovery point of each log (`LogManager.shutdown`). One whose start
-    failed before it loaded any, as where it finds no controller (`BrokerServer.startup`), lists
-    none, and no log start either. The mark of the clean stop before stays; up to 3.5.1 it is even
-    written by that start, whatever was before (KAFKA-15375).
-    """
-    return checkpoints_of["recovery_points"] == {} and not checkpoints_of["log_starts"]
 
 
 def _told(folder: DumpPath, label: str, tell: Tell) -> BrokersTold | None:

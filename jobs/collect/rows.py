@@ -106,14 +106,18 @@ def dump_of(listing: Listing) -> Dump:
         },
         missing=missing_partitions(listing.directories, there, known),
         brokers=known,
-        failed_starts=_failed_starts(partitions),
+        not_loaded=_not_loaded(partitions),
     )
 
 
-def _failed_starts(partitions: Iterable[Folder]) -> list[str]:
-    """Labels of the log directories with such a start that have a partition."""
-    found = {one.directory.label for one in partitions if one.directory.start_failed}
-    return sorted(label.rstrip("/") for label in found)
+def _not_loaded(partitions: Iterable[Folder]) -> dict[str, list[str]]:
+    """By log directory, the partitions in it that its broker had not loaded when it stopped."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for one in partitions:
+        key = (one.topic or "", one.partition or 0)
+        if not one.directory.was_loaded(key):
+            found[one.directory.label.rstrip("/")].append(f"{one.topic}-{one.partition}")
+    return found
 
 
 def _is_missed(file: Classified) -> bool:
@@ -177,8 +181,9 @@ def _partition(number: int, folder: Folder, retired: bool) -> DumpPartition:
         recovery_point=(directory.recovery_points or {}).get(key),
         cleaner_checkpoint=(directory.cleaner or {}).get(key),
         has_cleaner_checkpoint=directory.cleaner is not None,
-        has_log_start_checkpoint=directory.log_starts is not None or log_start is not None,
-        clean_shutdown=directory.clean_shutdown and not retired,
+        has_log_start_checkpoint=(directory.log_starts is not None and directory.was_loaded(key))
+        or log_start is not None,
+        clean_shutdown=directory.clean_shutdown and directory.was_loaded(key) and not retired,
         copied_at_ms=copied.at_ms if copied and not retired else None,
         copied_until_ms=copied.end_ms if copied and not retired else None,
         cluster_id=directory.cluster_id,

@@ -70,7 +70,8 @@ def placed(findings: DataFrame, moments: DataFrame, of_version_2: DataFrame | No
     finding's own epoch, null for that of a marker, which under transaction.version 2 is another.
     decided_commit: of a finding about a decision, whether that was COMMIT; else it says nothing.
     came_late: the data came after the end of their own transaction. all_aborted: of open data,
-    whether ABORT is proven to be what was decided about all of them.
+    whether ABORT is proven to be what was decided about all of them. lost_behind: of what is lost,
+    the offset behind which the partition has none of it.
     The place is in the columns broker, topic, partition, offset_first and offset_last; `key` has
     the columns of FINDING_KEY, and `first` is true in one row a finding. `findings`: rows of the
     table `violation` without audit_id, kept; `moments`: see `jobs.incidents.moments`;
@@ -138,6 +139,9 @@ def _rows(findings: DataFrame) -> DataFrame:
         F.col("expected").startswith(DECIDED_COMMIT).alias("decided_commit"),
         surely(F.col("found").contains(AFTER_THE_END)).alias("came_late"),
         surely(F.col("found").contains(ALL_ABORTED)).alias("all_aborted"),
+        F.when(lost, F.regexp_extract("found", NO_DATA + r"(\d+)", 1).try_cast("long")).alias(
+            "lost_behind"
+        ),
         "verdict",
         "producer_id",
         "producer_epoch",

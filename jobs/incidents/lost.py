@@ -122,13 +122,15 @@ def _stretches(known: Known, behind: Mapping[int, Between]) -> dict[int, list[St
 def _named(placed: DataFrame) -> DataFrame:
     """Committed transactions of which findings say that a partition has nothing.
 
-    lost_from: the offset behind which that is. In front of it transactions may share the epoch.
+    lost_from: the offset behind which that is. In front of it transactions may share the epoch; the
+    place of the finding is where the producer goes on, which lies behind all that is lost.
     """
     found = placed.filter(
         (F.col("label") == LOST) & (F.col("verdict") == VIOLATION) & F.col("decided_commit")
     )
     return found.groupBy(*PARTITION, *EPOCH).agg(
-        F.min("incident").alias("named_by"), F.min("offset_first").alias("lost_from")
+        F.min("incident").alias("named_by"),
+        F.min(F.coalesce("lost_behind", "offset_first")).alias("lost_from"),
     )
 
 

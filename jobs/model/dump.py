@@ -181,8 +181,8 @@ class Dump:
     # Topic and partition of copies that were left out, as they were not read as they were listed,
     # or as nothing tells which of two is that of the broker.
     unread: set[tuple[str, int]] = field(default_factory=set)
-    # Labels of log directories of brokers whose last start failed before it had loaded the logs.
-    failed_starts: list[str] = field(default_factory=list)
+    # By log directory, what the broker that wrote its checkpoints had not loaded (`was_loaded`).
+    not_loaded: dict[str, list[str]] = field(default_factory=dict)
 
 
 def one_moment_from(partition: DumpPartition) -> int | None:

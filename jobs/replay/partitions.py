@@ -34,12 +34,12 @@ def partition_info(
 ) -> DataFrame:
     """One row a partition and broker, everything that verdicts about it depend on.
 
-    `static` has the columns of `schemas.dump_partition.DUMP_PARTITION`; `earlier`: see
+    `static`: of `jobs.replay.stopped`; `earlier`: see
     `earlier_ends`; `starts`: see `known_states`; `clock_tolerance`: how far brokers' clocks may be
     apart, ms.
 
-    Columns: DUMP_PARTITION, of which those that rest on `__cluster_metadata` hold here only where
-    its copy is late enough; log_start_offset, log_end_offset (exclusive); those of `_stability`,
+    Columns: those of `static`, of which those that rest on `__cluster_metadata` hold only where its
+    copy is late enough; log_start_offset, log_end_offset (exclusive); those of `_stability`,
     `_beginning`, `_cleaner`, `_log_start_known` and `absent`; broker_timestamp (ms);
     first_dated_offset, first_dated_ms (the first batch of magic 2 with a moment of a broker's
     clock); set_backs (see `jobs.model.set_back_clocks`); those of `_extent`;
@@ -63,6 +63,7 @@ def partition_info(
     )
     return with_known.select(
         *[field.name for field in DUMP_PARTITION],
+        "started_again",
         "log_start_offset",
         "log_end_offset",
         *_stability(),
@@ -291,7 +292,8 @@ def _extent(clock_tolerance: int) -> list[Column]:
     another one has its name. furthest: none of its topic in the cluster does, texts included:
     consumers read the leader's copy, or one like it. of_leader: see `reaches_copying`. nowhere_from
     and nowhere_last: offsets below the high watermark of this copy that no replica has, all of them
-    copied after a clean stop; null for none, or where a replica is not in the dump.
+    copied after a clean stop; null for none, or where a replica is not in the dump. all_stopped:
+    each replica is in the dump, and was copied after a clean stop.
     """
     alone = F.col("alone_in_cluster")
     by_broker = Window.partitionBy("cluster_id", "broker")
@@ -334,6 +336,7 @@ def _extent(clock_tolerance: int) -> list[Column]:
         outlasted.alias("outlasted"),
         (~_outlasted(Window.partitionBy(*of_name)) & ~F.col("of_deleted_topic")).alias("furthest"),
         of_leader.alias("of_leader"),
+        surely(whole | stopped).alias("all_stopped"),
         F.when(nowhere, longest_of_all).alias("nowhere_from"),
         F.when(nowhere, F.col("checkpoint_high_watermark") - 1).alias("nowhere_last"),
     ]

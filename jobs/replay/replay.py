@@ -21,6 +21,7 @@ from jobs.replay.seams import (
     named_splits,
     summaries,
 )
+from jobs.replay.stopped import stopped
 from jobs.replay.transactions import partition_states, transactions, undecided
 from jobs.spark.kept import KeptFrames
 from jobs.spark.session import FEWEST_SHUFFLE_PARTITIONS, shuffle_partitions
@@ -98,7 +99,7 @@ def replay(
         # Producers and their transactions need nothing else of the rest.
         produced = pool.submit(_produced, counted_on(decoded.runs(), splits), kept)
         # Rows of the driver are a part of each plan that begins with them, and of its tasks.
-        listed = kept.keep(partitions)
+        listed = kept.keep(stopped(partitions, splits))
         steps = kept.keep(all_discontinuities(splits, discontinuities))
         alone = kept.keep(
             partition_info(

@@ -50,6 +50,8 @@ CLOCK_SKEW = "clock_skew"
 COORDINATOR_STOPPED = "coordinator_stopped"
 # The application may have rewound its input on purpose.
 REWIND_POSSIBLE = "rewind_possible"
+# An application may commit what it likes.
+ANY_OFFSET = "any_offset"
 # The topic was deleted and created again, and a folder of the old one remains.
 TOPIC_RECREATED = "topic_recreated"
 # Of a segment only the log was copied, without its indexes.
@@ -78,6 +80,7 @@ MEANINGS = {
     CLOCK_SKEW: "clocks of two brokers may differ, or a clock may have been set back",
     COORDINATOR_STOPPED: "the coordinator may have been stopped",
     REWIND_POSSIBLE: "the application may have rewound its input on purpose",
+    ANY_OFFSET: "an application may commit any offset",
     TOPIC_RECREATED: "the topic was, or may have been, deleted and created again",
     SIDE_FILES_NOT_DUMPED: "a file next to the log that decides it was not copied",
     SEVERAL_CLUSTERS: "the dump has log directories of several clusters",

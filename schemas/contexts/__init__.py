@@ -4,6 +4,7 @@ import re
 from types import ModuleType
 
 from schemas.contexts import (
+    committed_end,
     coordinator_copies,
     coordinator_step,
     decided_partition,
@@ -50,6 +51,7 @@ CONTEXTS: dict[str, ModuleType] = {
     "group_record": group_record,
     "offset_commit": offset_commit,
     "offset_transaction": offset_transaction,
+    "committed_end": committed_end,
     "log_directory": log_directory,
     "replicas": replicas,
 }

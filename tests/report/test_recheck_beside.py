@@ -536,6 +536,11 @@ def groups(*lines: str) -> Dumped:
     return Dumped({"__consumer_offsets-0": list(lines), "__consumer_offsets-1": ["plain"]})
 
 
+def committed_beside(*lines: str) -> Dumped:
+    """Commits, and a partition with two records."""
+    return Dumped({OF_GROUPS: list(lines), "t-0": ["plain n=2"], "t-1": ["plain n=5"]})
+
+
 def given_out(*lines: str) -> Dumped:
     return Dumped({"t-0": [DATA], "__cluster_metadata-0": list(lines)})
 
@@ -601,6 +606,8 @@ BYTES = [
     shown("offset_commit_regression", groups(*(f"offsets group=x t-0={n}" for n in (7, 5, 9))),
           groups(*(f"offsets group=x t-0={n}" for n in (7, 8, 9))),
           *(("", OF_GROUPS, number) for number in range(3))),
+    shown("offset_commit_beyond_log_end", committed_beside("offsets group=x t-0=3"),
+          committed_beside("offsets group=x t-0=2 t-1=3"), ("", OF_GROUPS, 0)),
     shown("producer_block_regression", given_out("ids 5000", "ids 3000"),
           given_out("ids 5000", "ids 6000"), ("", METADATA, 1), ("", METADATA, 0)),
     shown("producer_id_unallocated", given_out("ids 7"), given_out("ids 8"), FIRST),

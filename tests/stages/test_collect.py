@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.audit.coverage import failed_starts
+from jobs.audit.coverage import not_loaded
 from jobs.collect.classification import NO_REGULAR_FILE, NOT_LOOKED_INTO, OUTSIDE, REPLACED
 from jobs.collect.collect import collect
 from jobs.collect.second_copies import SECOND_COPY
@@ -106,24 +106,24 @@ def test_a_broker_with_several_log_directories_is_one_broker(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("recovery_points", "log_starts", "stopped"),
+    ("recovery_points", "stopped"),
     [
-        (b"0\n1\nt 0 2\n", b"0\n0\n", True),
-        (b"0\n0\n", b"0\n0\n", False),
-        # Nothing tells it where the dump lacks the file, and no failed start lists a log start.
-        (None, b"0\n0\n", True),
-        (b"0\n0\n", b"0\n1\nt 0 1\n", True),
+        (b"0\n1\nt 0 1\n", True),
+        (b"0\n0\n", False),
+        (b"0\n1\nt 1 1\n", False),
+        # Nothing tells it where the dump lacks the file.
+        (None, True),
     ],
-    ids=["stopped", "start failed", "recovery points not copied", "another log lists its start"],
+    ids=["stopped", "start failed", "start failed later", "recovery points not copied"],
 )
-def test_a_start_that_failed_empties_the_checkpoints(
-    tmp_path: Path, recovery_points: bytes | None, log_starts: bytes, stopped: bool
+def test_a_start_that_failed_lists_what_was_loaded_by_then(
+    tmp_path: Path, recovery_points: bytes | None, stopped: bool
 ) -> None:
-    """As written by brokers of 3.3.2 and 4.1.0 that found no controller."""
+    """As written by brokers of 3.3.2 and 4.1.0 that found no controller, and of 2.8.2 later."""
     for number in (1, 2):
         folder = broker(tmp_path / f"b-{number}", number)
         put(folder / ".kafka_cleanshutdown")
-        put(folder / "log-start-offset-checkpoint", log_starts)
+        put(folder / "log-start-offset-checkpoint", b"0\n0\n")
         if recovery_points is not None:
             put(folder / "recovery-point-offset-checkpoint", recovery_points)
     # The other directory has no partition, so there is nothing to list.
@@ -132,9 +132,9 @@ def test_a_start_that_failed_empties_the_checkpoints(
     (partition,) = dump.partitions
     assert partition.clean_shutdown is stopped
     assert partition.has_log_start_checkpoint is stopped
-    assert dump.failed_starts == ([] if stopped else ["b-1"])
-    told = [] if stopped else ["b-1: the broker's last start failed before it loaded the logs"]
-    assert [one.split(",")[0] for one in failed_starts(dump)] == told
+    assert dump.not_loaded == ({} if stopped else {"b-1": ["t-0"]})
+    told = [] if stopped else ["b-1: recovery-point-offset-checkpoint lacks 1 partition (t-0)"]
+    assert [one.split(": the broker")[0] for one in not_loaded(dump)] == told
 
 
 def test_nothing_is_left_out_in_silence(tmp_path: Path) -> None:

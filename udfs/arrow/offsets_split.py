@@ -226,6 +226,7 @@ class OffsetsSplit:
             "file_index": self._split["file_index"],
             "position": int(headers.position[batch]) + self._split["start"],
             "length": int(headers.length[batch]),
+            "timestamp": int(headers.max_timestamp[batch]),
         }
 
     def name_columns(self, record: Int64s) -> list[pa.Array]:
@@ -257,6 +258,7 @@ class OffsetsSplit:
             "file_index": np.full(index.size, self._split["file_index"]),
             "position": headers.position[batch] + self._split["start"],
             "length": headers.length[batch],
+            "timestamp": headers.max_timestamp[batch],
         }
         null = {"committed_offset": commits.tombstone[index]}
         arrays = [

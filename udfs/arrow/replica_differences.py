@@ -3,7 +3,7 @@
 Only blocks whose digests differ come here, few and small, so no task reads much.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -169,6 +169,29 @@ def _of_block(block: dict[str, Any], max_batch_bytes: int) -> Iterator[dict[str,
         yield row | {"equal_again": row["equal_again"] or block["equal_again"]}
 
 
+def _joined(blocks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Blocks side by side as one, where a copy lacks one of them.
+
+    A batch is in the block of its last offset: what the other copy has in its place may be in the
+    next one, or in the one before. Other copies, which may lag, decide where blocks end.
+    """
+    joined: list[dict[str, Any]] = []
+    for block in blocks:
+        before = joined[-1] if joined else None
+        lacked = before and not all(
+            one[pieces] for one in (before, block) for pieces in ("one_pieces", "other_pieces")
+        )
+        if before is None or not lacked or before["end_offset"] != block["block_offset"]:
+            joined.append(block)
+            continue
+        joined[-1] = block | {
+            "block_offset": before["block_offset"],
+            "one_pieces": [*(before["one_pieces"] or ()), *(block["one_pieces"] or ())],
+            "other_pieces": [*(before["other_pieces"] or ()), *(block["other_pieces"] or ())],
+        }
+    return joined
+
+
 def differences(pair: dict[str, Any], max_batch_bytes: int) -> Iterator[dict[str, Any]]:
     """Rows of DIFFERENCE for a row of COPIES, each the first of its kind.
 
@@ -177,7 +200,7 @@ def differences(pair: dict[str, Any], max_batch_bytes: int) -> Iterator[dict[str
     which batches differ. Raises OSError where a file cannot be read any more.
     """
     differ: set[bool] = set()
-    for block in pair["blocks"]:
+    for block in _joined(pair["blocks"]):
         lacks_are_told = bool(differ)
         for row in _of_block(block, max_batch_bytes):
             if row["difference"] == DIFFERS:

@@ -23,7 +23,12 @@ from jobs.report.recheck.checkpoints import (
     other_cluster,
     topic_ids_differ,
 )
-from jobs.report.recheck.consumer_groups import misplaced_group, read_group, went_back
+from jobs.report.recheck.consumer_groups import (
+    beyond_end,
+    misplaced_group,
+    read_group,
+    went_back,
+)
 from jobs.report.recheck.coordinator_records import COMPLETE, EMPTY, ONGOING, PREPARED
 from jobs.report.recheck.coordinator_steps import (
     forgotten_inside,
@@ -280,6 +285,7 @@ CLAIMS: dict[str, Claim] = {
     "txnlog_wrong_partition": misplaced,
     "group_wrong_partition": misplaced_group,
     "offsets_undecodable": unreadable(read_group),
+    "offset_commit_beyond_log_end": beyond_end,
     "offset_commit_regression": went_back,
     "producer_block_regression": block_again,
     "producer_id_unallocated": never_allocated,

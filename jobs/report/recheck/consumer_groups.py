@@ -115,3 +115,20 @@ def went_back(case: Case) -> bool | None:
     before, lower, after = (committed(one.batch) for one in case.proofs)
     keys = before.keys() & lower.keys() & after.keys()
     return any(lower[key] < before[key] < after[key] for key in keys)
+
+
+def committed_of(key: bytes) -> tuple[str, int]:
+    """Topic and partition of the key of an offset commit."""
+    at = text(key, 2, False)
+    end = text(key, at, False)
+    (number,) = struct.unpack_from(">i", key, end)
+    return key[at + 2 : end].decode("utf-8", "replace"), number
+
+
+def beyond_end(case: Case) -> bool | None:
+    """A committed offset lies behind the end of each copy of its partition."""
+    topic, number = case.place
+    ends = [case.dump.copy(one).end for one in case.dump.folders(f"{topic}-{number}")]
+    told = committed(case.proofs[-1].batch)
+    mine = [offset for key, offset in told.items() if committed_of(key) == case.place]
+    return bool(ends) and any(offset > max(ends) for offset in mine)
