@@ -69,9 +69,16 @@ def dump_of(listing: Listing) -> Dump:
         for one in listing.files
         if one.folder.role in (Role.PARTITION, Role.METADATA_LOG) and _is_missed(one.classified)
     }
+    not_loaded = [
+        one
+        for one in listing.folders
+        if one.role is Role.PARTITION and _was_not_loaded(one, in_folders[one])
+    ]
     audited = [one for one in listing.folders if one.role is Role.PARTITION and one not in left_out]
     partitions = {
-        folder: _partition(number, folder, folder.directory.label in second.retired)
+        folder: _partition(
+            number, folder, folder.directory.label in second.retired, folder not in not_loaded
+        )
         for number, folder in enumerate(audited)
     }
     logs = {
@@ -106,17 +113,26 @@ def dump_of(listing: Listing) -> Dump:
         },
         missing=missing_partitions(listing.directories, there, known),
         brokers=known,
-        not_loaded=_not_loaded(partitions),
+        not_loaded=_by_directory(one for one in not_loaded if one in partitions),
     )
 
 
-def _not_loaded(partitions: Iterable[Folder]) -> dict[str, list[str]]:
-    """By log directory, the partitions in it that its broker had not loaded when it stopped."""
+def _was_not_loaded(folder: Folder, files: Iterable[ListedFile]) -> bool:
+    """Whether the broker that wrote the checkpoints when it stopped had not loaded a partition.
+
+    Each log that a broker has loaded has its `leader-epoch-checkpoint`. Who copied less than the
+    files of a broker may have left out lines of its checkpoints, too.
+    """
+    whole = any(one.classified.kind == "leader_epoch_checkpoint" for one in files)
+    key = (folder.topic or "", folder.partition or 0)
+    return whole and not folder.directory.was_loaded(key)
+
+
+def _by_directory(folders: Iterable[Folder]) -> dict[str, list[str]]:
+    """Partitions by log directory, by their names."""
     found: dict[str, list[str]] = defaultdict(list)
-    for one in partitions:
-        key = (one.topic or "", one.partition or 0)
-        if not one.directory.was_loaded(key):
-            found[one.directory.label.rstrip("/")].append(f"{one.topic}-{one.partition}")
+    for one in folders:
+        found[one.directory.label.rstrip("/")].append(f"{one.topic}-{one.partition}")
     return found
 
 
@@ -153,8 +169,10 @@ def _file(
     )
 
 
-def _partition(number: int, folder: Folder, retired: bool) -> DumpPartition:
+def _partition(number: int, folder: Folder, retired: bool, loaded: bool) -> DumpPartition:
     """Without its segments. A high watermark is the later one of checkpoint and manifest.
+
+    `loaded`: see `_was_not_loaded`.
 
     `retired`: its broker no longer used the log directory when it stopped, or was copied: neither
     moment is that of this copy.
@@ -181,9 +199,9 @@ def _partition(number: int, folder: Folder, retired: bool) -> DumpPartition:
         recovery_point=(directory.recovery_points or {}).get(key),
         cleaner_checkpoint=(directory.cleaner or {}).get(key),
         has_cleaner_checkpoint=directory.cleaner is not None,
-        has_log_start_checkpoint=(directory.log_starts is not None and directory.was_loaded(key))
+        has_log_start_checkpoint=(directory.log_starts is not None and loaded)
         or log_start is not None,
-        clean_shutdown=directory.clean_shutdown and directory.was_loaded(key) and not retired,
+        clean_shutdown=directory.clean_shutdown and loaded and not retired,
         copied_at_ms=copied.at_ms if copied and not retired else None,
         copied_until_ms=copied.end_ms if copied and not retired else None,
         cluster_id=directory.cluster_id,

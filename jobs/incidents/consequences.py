@@ -35,10 +35,11 @@ def consequences(
     """
     mine = placed.filter(F.col("incident").isNotNull())
     frames = [_blocked(mine, known, kept)]
+    gone = [] if CUT.isdisjoint(labels) else [kept.keep(one) for one in lost(mine, known, kept)]
     if known.decisions is not None:
-        frames += misdecided(mine, labels, known.decisions, known, kept)
-    if not CUT.isdisjoint(labels):
-        frames += lost(mine, known, kept)
+        told = misdecided(mine, labels, known.decisions, known, kept)
+        frames += [_not_lost(one, *gone) for one in told] if gone else told
+    frames += gone
     if IN_NONE in labels:
         frames.append(_in_none(mine))
     if not TWICE.isdisjoint(labels):
@@ -46,6 +47,21 @@ def consequences(
     if not WENT_BACK.isdisjoint(labels):
         frames.append(_went_back(mine))
     return reduce(DataFrame.unionByName, frames)
+
+
+def _not_lost(told: DataFrame, *gone: DataFrame) -> DataFrame:
+    """`told` without what only a copy has that nobody reads any more: that is lost.
+
+    Both: rows of CONSEQUENCE.
+    """
+    lost_there = reduce(DataFrame.unionByName, gone).select(
+        *[F.col(name).alias(f"lost_{name}") for name in (*PLACE, "first_offset", "last_offset")]
+    )
+    same_place = reduce(
+        Column.__and__, [F.col(name).eqNullSafe(F.col(f"lost_{name}")) for name in PLACE]
+    )
+    inside = F.col("first_offset").between(F.col("lost_first_offset"), F.col("lost_last_offset"))
+    return told.join(small(lost_there), same_place & inside, "left_anti")
 
 
 def _blocked(placed: DataFrame, known: Known, kept: KeptFrames) -> DataFrame:

@@ -12,11 +12,13 @@ from jobs.incidents.parted import Stretch, parts_at
 from jobs.incidents.ranges import contiguous, without_others
 from jobs.incidents.signature import DIVERGED, LOST
 from jobs.model.copies import topic_of_copies
+from jobs.model.transactions import all_transactions
 from jobs.spark.joins import inner, small
 from jobs.spark.kept import KeptFrames
 from jobs.spark.local import local_frame
 from schemas.verdicts import VIOLATION
 from udfs.arrow.data_between import Between
+from udfs.rules.attribution import may_end
 from udfs.rules.extent import is_replicated
 from udfs.rules.logic import surely
 
@@ -51,7 +53,8 @@ def lost(placed: DataFrame, known: Known, kept: KeptFrames) -> list[DataFrame]:
     cuts = first_differences(placed, known.info, "label", cut_by)
     copies = kept.keep(inner(_copies(known), small(cuts), on="partition_index"))
     outlived = kept.keep(_outlived(copies, known))
-    return [_committed(placed, outlived, known), _plain(outlived, known, kept)]
+    later = _committed_later(outlived, copies.filter(~F.col("outlived")), known)
+    return [_committed(placed, outlived, later, known), _plain(outlived, known, kept)]
 
 
 def _copies(known: Known) -> DataFrame:
@@ -134,8 +137,50 @@ def _named(placed: DataFrame) -> DataFrame:
     )
 
 
-def _committed(placed: DataFrame, outlived: DataFrame, known: Known) -> DataFrame:
+def _committed_later(outlived: DataFrame, survivors: DataFrame, known: Known) -> DataFrame:
+    """Data that are open in the copies that have them, and that were committed without them.
+
+    Whoever leads next takes the COMMIT of a transaction of which it has no data
+    (`ProducerAppendInfo.appendEndTxnMarker`): the first marker of the producer behind the cut.
+    """
+    behind = outlived.select("partition_index", "cut", "cut_by", *OF_TOPIC)
+    opened = inner(
+        written(known).filter(F.col("outcome") == "open"), small(behind), on="partition_index"
+    ).filter(F.col("last_offset") >= F.col("cut"))
+    markers = inner(
+        all_transactions(known.transactions, known.regular).filter("marker_offset is not null"),
+        small(survivors.select("partition_index", *OF_TOPIC)),
+        on="partition_index",
+    ).select(*OF_TOPIC, "producer_id", "marker_offset", "marker_epoch", "marker_commit")
+    own = [*PARTITION, *EPOCH, "first_offset", "since_ms"]
+    counted = F.when(F.col("first_offset") >= F.col("cut"), F.col("records"))
+    copy = F.struct(counted.alias("records"), "last_offset", "broker", "partition_index")
+    return (
+        inner(
+            opened.select("*", copy.alias("copy")).drop("broker"),
+            small(markers),
+            on=[*OF_TOPIC, "producer_id"],
+        )
+        .filter(F.col("marker_offset") >= F.col("cut"))
+        .groupBy(*own)
+        .agg(
+            F.min("cut_by").alias("incident"),
+            F.max("cut").alias("cut"),
+            F.max("copy").alias("copy"),
+            F.min_by(F.struct("marker_epoch", "marker_commit"), "marker_offset").alias("ended"),
+        )
+        .filter(
+            F.col("ended.marker_commit")
+            & may_end(F.col("ended.marker_epoch"), F.col("producer_epoch"))
+        )
+        .drop("ended")
+    )
+
+
+def _committed(placed: DataFrame, outlived: DataFrame, later: DataFrame, known: Known) -> DataFrame:
     """Committed transactions that findings name, and those that only outlived copies have.
+
+    `later`: see `_committed_later`.
 
     A COMMIT marker in a copy proves the decision. Offsets and records are those of the copy that
     has most of a transaction; broker is the one that has. What begins in front of the cut is not
@@ -167,6 +212,8 @@ def _committed(placed: DataFrame, outlived: DataFrame, known: Known) -> DataFram
             F.max(copy).alias("copy"),
         )
         .filter(F.col("incident").isNotNull() & (F.col("named") | F.col("behind")))
+        .drop("named", "behind")
+        .unionByName(later)
         .select(*transaction, "incident", "cut", "copy.*", F.lit(1).alias("transactions"))
     )
     nowhere = named.join(gone, on=[*PARTITION, *EPOCH], how="left_anti")

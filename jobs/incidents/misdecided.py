@@ -15,7 +15,7 @@ from jobs.incidents.assign import PLACE
 from jobs.incidents.known import EPOCH, Known, shaped, written
 from jobs.incidents.ranges import contiguous, without_others
 from jobs.incidents.signature import MISSING_MARKER
-from jobs.incidents.whose import nearest, whose
+from jobs.incidents.whose import is_proven, nearest, whose
 from jobs.model.ending import runs_here
 from jobs.model.owners import with_coordinator
 from jobs.model.state_names import named
@@ -138,6 +138,8 @@ def _counted(
             & (F.col("d.partition") == F.col("w.partition"))
             & (F.col("d.producer_id") == F.col("w.producer_id")),
         )
+        # At the end of a copy the marker may lie behind it: of what is open a finding must tell.
+        .filter((F.col("d.outcome") != "open") | is_proven("d.producer_epoch"))
         .select("d.*", nearest("d.producer_epoch").alias("incident"))
     )
     # Of an epoch with one transaction, data behind its marker are part of it.

@@ -129,6 +129,10 @@ def test_a_start_that_failed_lists_what_was_loaded_by_then(
     # The other directory has no partition, so there is nothing to list.
     put(tmp_path / "b-1/t-0/00000000000000000000.log", log(0, 1))
     dump = collect([tmp_path])
+    # Who left out files of the partition may have left out lines, too.
+    assert dump.partitions[0].clean_shutdown
+    put(tmp_path / "b-1/t-0/leader-epoch-checkpoint", b"0\n0\n")
+    dump = collect([tmp_path])
     (partition,) = dump.partitions
     assert partition.clean_shutdown is stopped
     assert partition.has_log_start_checkpoint is stopped
