@@ -1794,6 +1794,23 @@ def went_back(case: Case) -> bool | None:
     return any(lower[key] < before[key] < after[key] for key in keys)
 
 
+def committed_of(key: bytes) -> tuple[str, int]:
+    """Topic and partition of the key of an offset commit."""
+    at = text(key, 2, False)
+    end = text(key, at, False)
+    (number,) = struct.unpack_from(">i", key, end)
+    return key[at + 2 : end].decode("utf-8", "replace"), number
+
+
+def beyond_end(case: Case) -> bool | None:
+    """A committed offset lies behind the end of each copy of its partition."""
+    topic, number = case.place
+    ends = [case.dump.copy(one).end for one in case.dump.folders(f"{topic}-{number}")]
+    told = committed(case.proofs[-1].batch)
+    mine = [offset for key, offset in told.items() if committed_of(key) == case.place]
+    return bool(ends) and any(offset > max(ends) for offset in mine)
+
+
 # --- transactional_ids ----------------------------------------------------------------------------
 # The coordinator's records of a finding's transactional id, and claims about first and last.
 
@@ -3445,6 +3462,7 @@ CLAIMS: dict[str, Claim] = {
     "txnlog_wrong_partition": misplaced,
     "group_wrong_partition": misplaced_group,
     "offsets_undecodable": unreadable(read_group),
+    "offset_commit_beyond_log_end": beyond_end,
     "offset_commit_regression": went_back,
     "producer_block_regression": block_again,
     "producer_id_unallocated": never_allocated,

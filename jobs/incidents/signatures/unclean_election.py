@@ -53,7 +53,8 @@ FOLLOWS = (
     "offset_commit_outcome_mismatch", "committed_output_without_offsets", "torn_transaction",
     "marker_outcome_mismatch", "txnindex_missing_entry", "txnindex_extra_entry",
     "leader_epoch_regression", "hw_beyond_log_end", "pending_offsets_stuck",
-    "marker_without_transaction", "open_transaction_overdue", DIVERGED_ALIKE,
+    "marker_without_transaction", "open_transaction_overdue", "offset_commit_beyond_log_end",
+    DIVERGED_ALIKE,
 )  # fmt: skip
 
 SIGNATURE = Signature(
