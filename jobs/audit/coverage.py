@@ -262,8 +262,8 @@ def started_again(brokers: Sequence[int]) -> Iterator[str]:
         more = f" and {len(brokers) - NAMED:,} more" if len(brokers) > NAMED else ""
         yield (
             f"{named}{more}: logs go on behind the recovery point of the clean stop. A broker was "
-            "started while it was copied, or .kafka_cleanshutdown is of another copy. It does not "
-            "count as cleanly stopped."
+            "started while it was copied, or .kafka_cleanshutdown is of another copy. These logs "
+            "do not count as those of a clean stop."
         )
 
 

@@ -141,7 +141,8 @@ def _committed_later(outlived: DataFrame, survivors: DataFrame, known: Known) ->
     """Data that are open in the copies that have them, and that were committed without them.
 
     Whoever leads next takes the COMMIT of a transaction of which it has no data
-    (`ProducerAppendInfo.appendEndTxnMarker`): the first marker of the producer behind the cut.
+    (`ProducerAppendInfo.appendEndTxnMarker`): the first marker of the producer behind the cut. A
+    client commits when all its data are acknowledged; what was not it wrote again, behind the cut.
     """
     behind = outlived.select("partition_index", "cut", "cut_by", *OF_TOPIC)
     opened = inner(
@@ -151,7 +152,12 @@ def _committed_later(outlived: DataFrame, survivors: DataFrame, known: Known) ->
         all_transactions(known.transactions, known.regular).filter("marker_offset is not null"),
         small(survivors.select("partition_index", *OF_TOPIC)),
         on="partition_index",
-    ).select(*OF_TOPIC, "producer_id", "marker_offset", "marker_epoch", "marker_commit")
+    ).select(
+        *OF_TOPIC,
+        "producer_id",
+        "marker_offset",
+        F.struct("marker_epoch", "marker_commit", F.col("last_offset").alias("data")).alias("end"),
+    )
     own = [*PARTITION, *EPOCH, "first_offset", "since_ms"]
     counted = F.when(F.col("first_offset") >= F.col("cut"), F.col("records"))
     copy = F.struct(counted.alias("records"), "last_offset", "broker", "partition_index")
@@ -167,10 +173,11 @@ def _committed_later(outlived: DataFrame, survivors: DataFrame, known: Known) ->
             F.min("cut_by").alias("incident"),
             F.max("cut").alias("cut"),
             F.max("copy").alias("copy"),
-            F.min_by(F.struct("marker_epoch", "marker_commit"), "marker_offset").alias("ended"),
+            F.min_by("end", "marker_offset").alias("ended"),
         )
         .filter(
             F.col("ended.marker_commit")
+            & ~surely(F.col("ended.data") >= F.col("cut"))
             & may_end(F.col("ended.marker_epoch"), F.col("producer_epoch"))
         )
         .drop("ended")

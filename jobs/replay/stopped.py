@@ -12,8 +12,8 @@ def stopped(listed: DataFrame, splits: DataFrame) -> DataFrame:
     A broker that stops flushes each log to its end and lists that as its recovery point; one that
     starts removes the mark (`LogManager.shutdown`, `loadLogs`). A copy that has the mark, and logs
     that go on behind their recovery points, is of both times: none of its files is of the moment of
-    the stop. Of a single log it may be a bit of the base offset of its last batch, which no
-    checksum covers. Added: started_again, the same for all copies of a broker.
+    the stop. A single log of several proves it for itself alone: it may be a bit of the base offset
+    of its last batch, which no checksum covers. Added: started_again.
     """
     place = F.struct("base_offset", "split_start")
     ends = (
@@ -24,10 +24,10 @@ def stopped(listed: DataFrame, splits: DataFrame) -> DataFrame:
     goes_on = F.col("clean_shutdown") & (F.col("end") > F.col("checkpoint_recovery_point"))
     of_broker = Window.partitionBy("cluster_id", "broker")
     number = F.count(F.when(goes_on, 1)).over(of_broker)
-    started_again = number >= F.least(F.lit(2), F.count("end").over(of_broker))
+    started_again = F.coalesce(goes_on, F.lit(False)) | (number >= 2)
     return (
         listed.join(small(ends), on="partition_index", how="left")
-        .withColumn("started_again", started_again & (number > 0))
+        .withColumn("started_again", started_again)
         .withColumn("clean_shutdown", F.col("clean_shutdown") & ~F.col("started_again"))
         .drop("end")
     )

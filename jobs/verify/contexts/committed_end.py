@@ -34,7 +34,9 @@ def committed_end_context(
     at_commit = covers(
         F.col("complete_up_to_ms"), F.col("commit.timestamp"), apart_ms(F.lit(clock_tolerance))
     )
-    late_enough = F.col("all_stopped") | surely(at_commit)
+    # Of brokers that were stopped and copied one after another each copy has its own moment.
+    of_one_stop = F.col("all_stopped") & F.col("by_stopped") & (F.col("by") == F.col("broker"))
+    late_enough = surely(of_one_stop) | surely(at_commit)
     farthest = F.struct(late_enough.alias("late_enough"), "commit.committed_offset", "group")
     rows = (
         beyond.withColumn("farthest", farthest)
@@ -61,9 +63,17 @@ def committed_end_context(
 
 
 def _newest(commits: DataFrame, copies: DataFrame) -> DataFrame:
-    """The newest commit of each group and partition: group, PLACE of the partition, commit."""
-    logs = copies.filter(F.col("topic") == OFFSETS_TOPIC).select("partition_index", "cluster")
-    newest = F.max_by("commit", "commit.effective_offset").alias("commit")
+    """The newest commit of each group and partition: group, PLACE of the partition, commit.
+
+    by, by_stopped: the broker of the copy that has it, and whether that had stopped cleanly.
+    """
+    logs = copies.filter(F.col("topic") == OFFSETS_TOPIC).select(
+        "partition_index",
+        "cluster",
+        F.col("broker").alias("by"),
+        F.col("clean_shutdown").alias("by_stopped"),
+    )
+    newest = F.max_by(F.struct("commit", "by", "by_stopped"), "commit.effective_offset")
     return (
         inner(commits, small(logs), on="partition_index")
         .groupBy(
@@ -72,7 +82,8 @@ def _newest(commits: DataFrame, copies: DataFrame) -> DataFrame:
             F.col("committed_partition").alias("partition"),
             "group",
         )
-        .agg(newest)
+        .agg(newest.alias("newest"))
+        .select(*PLACE, "group", "newest.*")
         .filter(F.col("commit.committed_offset").isNotNull())
     )
 

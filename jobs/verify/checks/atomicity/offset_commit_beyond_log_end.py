@@ -9,8 +9,9 @@ election, or with the log of a broker. The group finds its offset out of range a
 `auto.offset.reset`: to the beginning, or behind records that it has not read.
 
 When it is legal: an application may commit any offset. Nothing is reported unless all brokers that
-have the partition had stopped cleanly, or its copy has something later than the commit, by the
-brokers' clocks; nor where `__cluster_metadata` has an older topic of the name.
+have the partition had stopped cleanly, and the one with the longest copy has the commit, too; or
+that copy has something later than the commit, by the brokers' clocks. Nor where
+`__cluster_metadata` has an older topic of the name.
 
 Evidence: the record of the commit. Of several groups the one with the highest offset.
 """
