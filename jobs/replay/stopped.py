@@ -23,7 +23,8 @@ def stopped(listed: DataFrame, splits: DataFrame) -> DataFrame:
     )
     goes_on = F.col("clean_shutdown") & (F.col("end") > F.col("checkpoint_recovery_point"))
     of_broker = Window.partitionBy("cluster_id", "broker")
-    number = F.count(F.when(goes_on, 1)).over(of_broker)
+    # Of directories that name no broker each log is judged alone.
+    number = F.count(F.when(goes_on & F.col("broker").isNotNull(), 1)).over(of_broker)
     started_again = F.coalesce(goes_on, F.lit(False)) | (number >= 2)
     return (
         listed.join(small(ends), on="partition_index", how="left")

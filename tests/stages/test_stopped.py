@@ -33,18 +33,21 @@ def test_a_log_that_goes_on_behind_the_stop_was_written_since(
 ) -> None:
     """Recovery points of three logs: 10, 5 and 0, an empty one; another broker has stopped, too."""
     listed = [(0, "c", 1, True, 10), (1, "c", 1, True, 5), (2, "c", 1, True, 0)]
-    others = [(3, "c", 2, True, 7), (4, "c", 3, False, 1), (5, None, None, False, None)]
+    others = [(3, "c", 2, True, 7), (4, "c", 3, False, 1)]
+    # Which of these are of one broker nothing tells.
+    others += [(5, None, None, True, 51), (6, None, None, True, 50), (7, None, None, True, 50)]
     # The newest segment has the end, whatever an older one has.
     splits = [(index, 0, 0, 1, 99) for index in (0, 1)]
     splits += [(index, 5, 0, 1, end) for index, end in enumerate(ends) if end is not None]
-    splits += [(2, 7, 0, 0, None), (3, 0, 0, 1, 6), (4, 0, 0, 1, 50), (5, 0, 0, 1, 50)]
+    splits += [(2, 7, 0, 0, None), (3, 0, 0, 1, 6)]
+    splits += [(index, 0, 0, 1, 50) for index in (4, 5, 6, 7)]
     found = stopped(
         local_frame(spark, listed + others, LISTED), local_frame(spark, splits, SPLITS)
     ).collect()
     told = {one.partition_index: (one.clean_shutdown, one.started_again) for one in found}
     assert [told[index][0] for index in range(3)] == clean
     assert told[3] == (True, False)
-    assert told[4] == told[5] == (False, False)
-    assert {index for index, one in told.items() if one[1]} == {
-        index for index, one in enumerate(clean) if not one
-    }
+    assert told[4] == (False, False)
+    assert told[5] == (True, False)
+    assert told[6] == told[7] == (False, True)
+    assert [told[index][1] for index in range(3)] == [not one for one in clean]
