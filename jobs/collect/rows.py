@@ -133,7 +133,7 @@ def _by_directory(folders: Iterable[Folder]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = defaultdict(list)
     for one in folders:
         found[one.directory.label.rstrip("/")].append(f"{one.topic}-{one.partition}")
-    return found
+    return dict(found)
 
 
 def _is_missed(file: Classified) -> bool:

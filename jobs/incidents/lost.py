@@ -163,8 +163,8 @@ def _committed_later(outlived: DataFrame, survivors: DataFrame, known: Known) ->
     copy = F.struct(counted.alias("records"), "last_offset", "broker", "partition_index")
     return (
         inner(
-            opened.select("*", copy.alias("copy")).drop("broker"),
-            small(markers),
+            markers,
+            small(opened.select("*", copy.alias("copy")).drop("broker")),
             on=[*OF_TOPIC, "producer_id"],
         )
         .filter(F.col("marker_offset") >= F.col("cut"))

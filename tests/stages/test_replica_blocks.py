@@ -142,7 +142,7 @@ def test_behind_where_copies_part_for_good_nothing_more_is_read(tmp_path: Path) 
     gone = {
         "first_offset": LIMIT,
         "end_offset": LIMIT,
-        "block_offset": LIMIT,
+        "block_offset": LIMIT + 1,
         "one_pieces": [],
         "other_pieces": None,
         "equal_again": False,
