@@ -187,19 +187,18 @@ def not_in_the_dump(dump: Dump, missing: Sequence[MissingPartition]) -> Iterator
             by_broker[broker, one.listed_in == METADATA_TOPIC].append(one)
     for (broker, assigned), lacking in sorted(by_broker.items()):
         names = sorted({f"{one.topic}-{one.partition}" for one in lacking})
-        more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
-        which = f"{'is' if len(names) == 1 else 'are'} not in the dump: {', '.join(names[:NAMED])}"
+        which = f"{'is' if len(names) == 1 else 'are'} not in the dump: {_some(names)}"
         if assigned:
             yield (
                 f"{_partitions(len(names))} that {METADATA_TOPIC} assigns to broker {broker} "
-                f"{which}{more}. The folders may be of another moment, or in a log directory that "
+                f"{which}. The folders may be of another moment, or in a log directory that "
                 "was not copied."
             )
             continue
         where = "" if broker < 0 else f" on broker {broker}"
         lists = sorted({one.listed_in for one in lacking})
         many = "lists" if len(lists) == 1 else "list"
-        yield f"{_partitions(len(names))}{where} that {', '.join(lists)} {many} {which}{more}."
+        yield f"{_partitions(len(names))}{where} that {', '.join(lists)} {many} {which}."
     others = {(one.broker, one.topic, one.partition) for one in missing if not one.asked}
     if others:
         yield (
@@ -213,8 +212,13 @@ def not_in_the_dump(dump: Dump, missing: Sequence[MissingPartition]) -> Iterator
 def _named(partitions: Iterable[DumpPartition]) -> str:
     """How many partitions these are, and which; copies of one count once."""
     names = sorted({f"{one.topic}-{one.partition}" for one in partitions})
+    return f"{_partitions(len(names))} ({_some(names)})"
+
+
+def _some(names: Sequence[str]) -> str:
+    """The first of the names, and how many more there are."""
     more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
-    return f"{_partitions(len(names))} ({', '.join(names[:NAMED])}{more})"
+    return f"{', '.join(names[:NAMED])}{more}"
 
 
 def gone_from_logs(dump: Dump) -> Iterator[str]:
@@ -245,11 +249,10 @@ def gone_from_logs(dump: Dump) -> Iterator[str]:
 def not_loaded(dump: Dump) -> Iterator[str]:
     """Partitions in a log directory with the mark of a clean stop that its broker did not have."""
     for label, names in sorted(dump.not_loaded.items()):
-        more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
         are = "counts" if len(names) == 1 else "count"
         yield (
             f"{label or 'The log directory'}: recovery-point-offset-checkpoint lacks "
-            f"{_partitions(len(names))} ({', '.join(sorted(names)[:NAMED])}{more}): the broker's "
+            f"{_partitions(len(names))} ({_some(sorted(names))}): the broker's "
             "last start failed before it had loaded all logs, or the folders were put there since. "
             f"What lacks there {are} as not cleanly stopped, and its log start as unknown."
         )
@@ -258,10 +261,9 @@ def not_loaded(dump: Dump) -> Iterator[str]:
 def started_again(brokers: Sequence[int]) -> Iterator[str]:
     """Brokers whose logs go on behind their clean stop."""
     if brokers:
-        named = f"Broker{'' if len(brokers) == 1 else 's'} {', '.join(map(str, brokers[:NAMED]))}"
-        more = f" and {len(brokers) - NAMED:,} more" if len(brokers) > NAMED else ""
+        named = f"Broker{'' if len(brokers) == 1 else 's'} {_some(list(map(str, brokers)))}"
         yield (
-            f"{named}{more}: logs go on behind the recovery point of the clean stop. A broker was "
+            f"{named}: logs go on behind the recovery point of the clean stop. A broker was "
             "started while it was copied, or .kafka_cleanshutdown is of another copy. These logs "
             "do not count as those of a clean stop."
         )

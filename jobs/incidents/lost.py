@@ -137,6 +137,17 @@ def _named(placed: DataFrame) -> DataFrame:
     )
 
 
+def _copy() -> Column:
+    """What is told of a transaction in a copy; the greatest is that of the copy with most of it.
+
+    What begins in front of the cut is not counted: the log does not show how many of its records
+    lie behind.
+    """
+    whole = F.coalesce(F.col("first_offset") >= F.col("cut"), F.lit(True))
+    counted = F.when(whole, F.col("records")).alias("records")
+    return F.struct(counted, "last_offset", "broker", "partition_index")
+
+
 def _committed_later(outlived: DataFrame, survivors: DataFrame, known: Known) -> DataFrame:
     """Data that are open in the copies that have them, and that were committed without them.
 
@@ -159,12 +170,10 @@ def _committed_later(outlived: DataFrame, survivors: DataFrame, known: Known) ->
         F.struct("marker_epoch", "marker_commit", F.col("last_offset").alias("data")).alias("end"),
     )
     own = [*PARTITION, *EPOCH, "first_offset", "since_ms"]
-    counted = F.when(F.col("first_offset") >= F.col("cut"), F.col("records"))
-    copy = F.struct(counted.alias("records"), "last_offset", "broker", "partition_index")
     return (
         inner(
             markers,
-            small(opened.select("*", copy.alias("copy")).drop("broker")),
+            small(opened.withColumn("copy", _copy()).drop("broker")),
             on=[*OF_TOPIC, "producer_id"],
         )
         .filter(F.col("marker_offset") >= F.col("cut"))
@@ -190,8 +199,7 @@ def _committed(placed: DataFrame, outlived: DataFrame, later: DataFrame, known: 
     `later`: see `_committed_later`.
 
     A COMMIT marker in a copy proves the decision. Offsets and records are those of the copy that
-    has most of a transaction; broker is the one that has. What begins in front of the cut is not
-    counted: the log does not show how many of its records lie behind.
+    has most of a transaction; broker is the one that has.
     """
     named = _named(placed)
     # Behind a cut another transaction of the epoch may begin at the offset of a lost one.
@@ -206,9 +214,6 @@ def _committed(placed: DataFrame, outlived: DataFrame, later: DataFrame, known: 
             "named_by", F.when(F.col("first_offset") >= F.col("lost_from"), F.col("named_by"))
         )
     )
-    whole = F.coalesce(F.col("first_offset") >= F.col("cut"), F.lit(True))
-    counted = F.when(whole, F.col("records")).alias("records")
-    copy = F.struct(counted, "last_offset", "broker", "partition_index")
     gone = (
         stored.groupBy(*transaction)
         .agg(
@@ -216,7 +221,7 @@ def _committed(placed: DataFrame, outlived: DataFrame, later: DataFrame, known: 
             F.max("named_by").isNotNull().alias("named"),
             F.bool_and(surely(F.col("last_offset") >= F.col("cut"))).alias("behind"),
             F.max("cut").alias("cut"),
-            F.max(copy).alias("copy"),
+            F.max(_copy()).alias("copy"),
         )
         .filter(F.col("incident").isNotNull() & (F.col("named") | F.col("behind")))
         .drop("named", "behind")

@@ -16,19 +16,19 @@ def stopped(listed: DataFrame, splits: DataFrame) -> DataFrame:
     of its last batch, which no checksum covers. Added: started_again.
     """
     place = F.struct("base_offset", "split_start")
-    ends = (
+    lasts = (
         splits.filter(F.col("batches") > 0)
         .groupBy("partition_index")
-        .agg((F.max_by("final_last_offset", place) + 1).alias("end"))
+        .agg(F.max_by("final_last_offset", place).alias("last"))
     )
-    goes_on = F.col("clean_shutdown") & (F.col("end") > F.col("checkpoint_recovery_point"))
+    goes_on = F.col("clean_shutdown") & (F.col("last") >= F.col("checkpoint_recovery_point"))
     of_broker = Window.partitionBy("cluster_id", "broker")
     # Of directories that name no broker each log is judged alone.
     number = F.count(F.when(goes_on & F.col("broker").isNotNull(), 1)).over(of_broker)
     started_again = F.coalesce(goes_on, F.lit(False)) | (number >= 2)
     return (
-        listed.join(small(ends), on="partition_index", how="left")
+        listed.join(small(lasts), on="partition_index", how="left")
         .withColumn("started_again", started_again)
         .withColumn("clean_shutdown", F.col("clean_shutdown") & ~F.col("started_again"))
-        .drop("end")
+        .drop("last")
     )
