@@ -2603,8 +2603,13 @@ def torn(case: Case) -> bool | None:
     return commits < len(decisions(case, state.producer, state.epoch, COMMIT, listing=True))
 
 
+def begun(entry: Entry, marker: Batch) -> bool:
+    """Whether the transaction of a record had begun when a marker was written, by their clocks."""
+    return entry.state is not None and entry.state.start_ms <= marker.newest
+
+
 def undecided(case: Case) -> bool | None:
-    """The coordinator's records have no decision for the marker."""
+    """The coordinator's records have no decision for the marker, of what had begun by then."""
     marker = marker_of(case)
     if marker is None:
         return None
@@ -2612,8 +2617,9 @@ def undecided(case: Case) -> bool | None:
     batch = proof.batch
     entries = case.of_id()
     mine_ = [e for e in entries if e.state and e.state.producer == batch.producer]
-    of_epoch = [e for e in mine_ if e.state and e.state.epoch == batch.epoch]
-    decided = decisions(case, batch.producer, batch.epoch, kind, listing=False)
+    of_epoch = [e for e in mine_ if e.state and e.state.epoch == batch.epoch and begun(e, batch)]
+    every = decisions(case, batch.producer, batch.epoch, kind, listing=False)
+    decided = [one for one in every if begun(one, batch)]
     same = [COMPLETE_ABORT, COMPLETE_COMMIT][kind]
     raised = [e for e in of_epoch if e.state and e.state.client_version >= 2]
     if not decided:

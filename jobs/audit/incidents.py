@@ -74,6 +74,7 @@ def _found(audit: Audit, states: DataFrame) -> Incidents | None:
     def known(of_findings: DataFrame) -> Known:
         producers = _concerned(audit, of_findings)
         return Known(
+            tolerance_ms=audit.request.settings.clock_tolerance_ms,
             decisions=_decisions(audit, producers),
             runs=replayed.states.join(producers, on="producer_id", how="left_semi"),
             transactions=replayed.transactions.join(producers, on="producer_id", how="left_semi"),

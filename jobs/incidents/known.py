@@ -22,15 +22,17 @@ EPOCH = ("producer_id", "producer_epoch")
 class Known:
     """What the replay knows of the producers of findings.
 
-    `decisions`: of `jobs.replay.decisions`, completed or not, kept, None for none; `runs`: data
-    runs (`jobs.replay.producers`); `transactions`: of `jobs.replay.transactions`; `regular`: folded
-    ones; `info`: partition_info; `states`: rows of the table partition_state with partition_index;
-    `open`: `Replayed.open_transactions`; `owners`: the ids that own producer ids; `files`: the
-    listing; `splits`: summaries; `between`: partition_index -> range in, rows of
-    `schemas.lineage.BETWEEN` out; `commits_in`: the same, of rows of OWN_COMMIT;
-    `survivors`: partition_index -> what is asked of it in, the numbers of what is refuted out.
+    `tolerance_ms`: of the clocks of brokers; `decisions`: of `jobs.replay.decisions`, completed or
+    not, kept, None for none; `runs`: data runs (`jobs.replay.producers`); `transactions`: of
+    `jobs.replay.transactions`; `regular`: folded ones; `info`: partition_info; `states`: rows of
+    the table partition_state with partition_index; `open`: `Replayed.open_transactions`; `owners`:
+    the ids that own producer ids; `files`: the listing; `splits`: summaries; `between`:
+    partition_index -> range in, rows of `schemas.lineage.BETWEEN` out; `commits_in`: the same, of
+    rows of OWN_COMMIT; `survivors`: partition_index -> what is asked of it in, the numbers of what
+    is refuted out.
     """
 
+    tolerance_ms: int
     decisions: DataFrame | None
     runs: DataFrame
     transactions: DataFrame
@@ -50,14 +52,16 @@ def written(known: Known) -> DataFrame:
     """One row a transaction, epoch of its data and copy.
 
     Columns: partition_index, PLACE, `listed` (topic-partition), EPOCH, outcome (commit, abort,
-    open), first_offset, last_offset (inclusive), records, since_ms (first timestamp).
+    open), ended_ms (its marker's; null: none), first_offset, last_offset (inclusive), records,
+    since_ms (first timestamp).
     """
     transaction = ["partition_index", "producer_id", "transaction_number"]
-    ended = known.transactions.select(*transaction, "outcome")
+    ended_ms = F.col("marker_timestamp").alias("ended_ms")
+    ended = known.transactions.select(*transaction, "outcome", ended_ms)
     in_log = known.runs.filter(F.col("has_data") & F.col("transactional") & ~F.col("initial"))
     replayed = (
         inner(in_log, ended, on=transaction)
-        .groupBy(*transaction, "producer_epoch", "outcome")
+        .groupBy(*transaction, "producer_epoch", "outcome", "ended_ms")
         .agg(
             F.min("first_offset").alias("first_offset"),
             F.max("last_offset").alias("last_offset"),
@@ -65,10 +69,12 @@ def written(known: Known) -> DataFrame:
             F.min("first_timestamp").alias("since_ms"),
         )
     )
-    names = ("partition_index", *EPOCH, "outcome", "first_offset", "last_offset", "records",
-             "since_ms")  # fmt: skip
+    names = ("partition_index", *EPOCH, "outcome", "ended_ms", "first_offset", "last_offset",
+             "records", "since_ms")  # fmt: skip
     # Runs are told apart by the epoch of their data; a folded transaction has one.
-    folded = folded_transactions(known.regular).withColumnRenamed("first_timestamp", "since_ms")
+    folded = folded_transactions(known.regular).withColumnsRenamed(
+        {"first_timestamp": "since_ms", "marker_timestamp": "ended_ms"}
+    )
     place = known.info.select("partition_index", *PLACE)
     both = replayed.select(*names).unionByName(folded.select(*names))
     placed = inner(both, small(place), on="partition_index")

@@ -23,6 +23,7 @@ from jobs.spark.joins import inner, small
 from jobs.spark.kept import KeptFrames, is_known_empty
 from schemas.coordinator_states import PREPARE_ABORT
 from schemas.verdicts import VIOLATION
+from udfs.rules.attribution import epoch_given_again
 from udfs.rules.logic import surely
 
 VISIBLE, INVISIBLE = "aborted_records_visible", "committed_records_invisible"
@@ -46,7 +47,8 @@ def misdecided(
     `placed`: see `jobs.incidents.assign`; `labels`: of its rows; `decisions`: those of `known`.
     """
     completed = kept.keep(_completed(decisions))
-    by_key = completed.filter(~F.col("shared")).select(*KEY, "decided_commit", "shared").distinct()
+    of_key = (*KEY, "decided_commit", "shared", "begun_ms")
+    by_key = completed.filter(~F.col("shared")).select(*of_key).distinct()
     found = None if OF_SHARED.isdisjoint(labels) else _in_shared_epochs(placed, completed)
     if found is None:
         return _counted(by_key, placed, known, kept)
@@ -62,26 +64,32 @@ def misdecided(
 def _completed(decisions: DataFrame) -> DataFrame:
     """One row a decision and partition: KEY, decided_commit, shared (transactions share it).
 
-    both_ways: they were committed and aborted.
+    both_ways: they were committed and aborted. begun_ms: when the first of them began, in ms of the
+    coordinator's clock; -1 or null: not told.
     """
     exploded = decisions.filter(F.col("complete_offset").isNotNull()).select(
         "producer_id",
         F.col("data_epoch").alias("producer_epoch"),
         F.col("commit").alias("decided_commit"),
         "shares_epoch",
+        "start_ms",
         F.explode("partitions").alias("listed"),
     )
     of_epoch = Window.partitionBy(*KEY)
     commits = F.col("decided_commit")
     both_ways = F.min(commits).over(of_epoch) != F.max(commits).over(of_epoch)
     return exploded.withColumns(
-        {"shared": F.max("shares_epoch").over(of_epoch), "both_ways": both_ways}
+        {
+            "shared": F.max("shares_epoch").over(of_epoch),
+            "both_ways": both_ways,
+            "begun_ms": F.min("start_ms").over(of_epoch),
+        }
     )
 
 
 def _in_shared_epochs(placed: DataFrame, completed: DataFrame) -> DataFrame | None:
     """Violations about epochs that several transactions share; None where there is no epoch."""
-    shared = completed.filter("shared").select(*KEY, "shared", "both_ways").distinct()
+    shared = completed.filter("shared").select(*KEY, "shared", "both_ways", "begun_ms").distinct()
     if not shared.limit(1).count():
         return None
     listed = placed.withColumns(
@@ -120,10 +128,14 @@ def _counted(
 ) -> list[DataFrame]:
     """Transactions with an outcome that nobody decided, each counted where it begins; or nothing.
 
-    `by_key`: KEY, shared, and decided_commit: what no transaction of the partition may
-    differ from.
+    `by_key`: KEY, shared, begun_ms, and decided_commit: what no transaction of the partition may
+    differ from that was not ended before.
     """
-    rows = _with_due(inner(written(known), by_key, on=[*KEY]), known)
+    ended_before = surely(
+        epoch_given_again(F.col("ended_ms"), F.col("begun_ms"), F.lit(known.tolerance_ms))
+    )
+    of_decision = inner(written(known), by_key, on=[*KEY]).filter(~ended_before)
+    rows = _with_due(of_decision, known)
     wrong = kept.keep(rows.filter(F.col("decided_commit") != (F.col("outcome") == "commit")))
     if is_known_empty(wrong):
         return []

@@ -29,7 +29,10 @@ from udfs.rules.producer_step import LAST_EPOCH
 
 # Below every epoch: the history of the producer id is known from its beginning.
 FROM_THE_BEGINNING = -1
-OF_FIRST = ("offset", "status", "producer_epoch", "client_transaction_version", "transactional_id")
+OF_FIRST = (
+    "offset", "status", "producer_epoch", "client_transaction_version", "transactional_id",
+    "start_ms",
+)  # fmt: skip
 
 
 def decisions(txn_log_records: DataFrame) -> DataFrame:
@@ -130,6 +133,7 @@ def _first_outcome() -> list[Column]:
         F.when(tells, F.col("first.producer_epoch")).alias("first_epoch"),
         F.when(tells, status == COMPLETE_COMMIT).alias("first_commit"),
         F.when(tells, F.col("first.transactional_id")).alias("first_id"),
+        F.when(tells, F.col("first.start_ms")).alias("first_start"),
         F.when(tells, F.col("first.offset") >= F.col("tail_from")).alias("first_whole"),
     ]
 
@@ -146,9 +150,9 @@ def histories(txn_log_records: DataFrame, partition_info: DataFrame) -> DataFram
     null for none), history_covers_ms (the copy is complete up to this moment),
     history_clean_shutdown, and, where the first record that names it is a Complete record of
     transaction.version 2, whose Prepare record is gone: first_epoch, first_commit, first_id,
-    first_whole (none after it is missing). known_from_ms, known_to_ms: the moments of the first
-    record that names it and behind which none is missing, and of the last one: every decision in
-    between is there.
+    first_start (ms), first_whole (none after it is missing). known_from_ms, known_to_ms: the
+    moments of the first record that names it and behind which none is missing, and of the last
+    one: every decision in between is there.
     """
     found = txn_log_records.groupBy("partition_index").agg(F.min("offset").alias("first_offset"))
     copies = inner(

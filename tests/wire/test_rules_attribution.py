@@ -131,6 +131,12 @@ def test_a_moment_is_before_another_by_more_than_the_tolerance() -> None:
     assert attribution.surely_before(earlier, np.int64(100), 30).tolist() == [True, False, True]
 
 
+def test_a_marker_from_before_the_first_transaction_of_its_epoch_is_of_a_lost_decision() -> None:
+    begun = np.array([100, 70, -1])
+    again = attribution.epoch_given_again(np.int64(39), begun, 60)
+    assert again.tolist() == [True, False, False]
+
+
 def test_a_marker_is_older_by_the_clocks_or_by_the_order_of_its_coordinator() -> None:
     marked = np.array([69, 70, 130, 131, 70])
     ended = np.array([False, True, True, True, False])

@@ -65,6 +65,7 @@ RULES: tuple[tuple[Callable[..., Any], str], ...] = (
     (attribution.one_transaction_an_epoch, "n"),
     (attribution.is_unended, "nn"),
     (attribution.surely_before, "nnn"),
+    (attribution.epoch_given_again, "nnn"),
     (attribution.ended_before, "nn"),
     (attribution.marked_before, "nnnff"),
     (attribution.has_had_no_other_head, "nfn"),

@@ -208,6 +208,16 @@ def surely_before(earlier_ms: Values, later_ms: Values, tolerance_ms: Values) ->
     return earlier_ms < later_ms - tolerance_ms
 
 
+def epoch_given_again(marker_ms: Values, start_ms: Values, tolerance_ms: Values) -> Values:
+    """Whether a marker is from before any transaction began that the log has of its epoch.
+
+    `start_ms`: of the first one (`txnStartTimestamp`), -1 for none. Its own decision is lost, as
+    where an older copy of the coordinator's log was put back: the coordinator went on from there,
+    and gave the epochs behind it a second time (`TransactionMetadata.prepareTransition`).
+    """
+    return surely_before(marker_ms, start_ms, tolerance_ms)
+
+
 def ended_before(complete_offset: Values, prepare_offset: Values) -> Values:
     """Whether a transaction has its markers everywhere before another one has any.
 

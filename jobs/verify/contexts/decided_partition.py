@@ -310,7 +310,7 @@ def decided_partition_context(
 
     def beside(decisions: DataFrame, markers: DataFrame) -> DataFrame:
         each = _decisions(decisions, given.several_copies)
-        return matched(each, partition_info, markers, known_ends)
+        return matched(each, partition_info, markers, known_ends, tolerance)
 
     rows = beside(given.log.not_plain, given.markers.not_plain)
 
@@ -323,7 +323,7 @@ def decided_partition_context(
         placed = inner(markers, small(_topics(partition_info)), on="partition_index")
         dated = with_first_once(copies, given.markers, tolerance, given.keep)
         of_copies = inner(selected, small(dated), on="partition_index")
-        decided_rows = with_decision(of_copies, decided, known_ends, given.owners)
+        decided_rows = with_decision(of_copies, decided, known_ends, given.owners, tolerance)
         with_log = _with_coordinators(decided_rows, partition_info)
         with_history = _with_lost_owners(with_log, given.log, partition_info)
         gapped = given.keep(_gapped(partition_info))

@@ -5,7 +5,9 @@ record that took effect, although no record is missing where it would be. Under 
 0 and 1 an epoch has many transactions. There it finds a partition in which COMMIT markers ended
 more of them than the coordinator committed there. The first surplus marker must have ended a
 transaction that was aborted or never decided, or no COMMIT must have been decided before it. A
-decision that does not list the partition does not count.
+decision that does not list the partition does not count. Nor does one whose transaction began after
+the marker, by more than clocks differ: where an older copy of `__transaction_state` was put back,
+its coordinator gives epochs a second time.
 
 Why it is wrong: a marker is sent only after its Prepare record is replicated. Either the record was
 lost, or something other than the coordinator wrote the marker.

@@ -3,7 +3,7 @@
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.model.set_back_clocks import covers_once
+from jobs.model.set_back_clocks import came_twice, covers_once
 from jobs.spark.joins import small
 from jobs.verify.contexts.decided.matching import KEY, in_effect, listed_decisions
 from jobs.verify.contexts.decided.places import place_number
@@ -17,9 +17,16 @@ NO_START = -1
 
 
 def with_decision(
-    selected: DataFrame, decided: DataFrame, known: DataFrame, owners: DataFrame
+    selected: DataFrame,
+    decided: DataFrame,
+    known: DataFrame,
+    owners: DataFrame,
+    tolerance: Column,
 ) -> DataFrame:
-    """Adds the newest Prepare record of the row, and what the log says of its epochs elsewhere."""
+    """Adds the newest Prepare record of the row, and what the log says of its epochs elsewhere.
+
+    `tolerance`: of the clocks of brokers, ms.
+    """
     record = decided.select(
         place_number("record_file_index", "record_position").alias("record_place"),
         "coordinator_index",
@@ -43,9 +50,11 @@ def with_decision(
         F.col("partitions").alias("running_partitions"),
         F.coalesce("start_ms", F.lit(NO_START)).alias("running_start_ms"),
     )
+    with_record = selected.join(
+        record.dropDuplicates(["record_place"]), on="record_place", how="left"
+    )
     return (
-        selected.join(record.dropDuplicates(["record_place"]), on="record_place", how="left")
-        .join(_decided_in_epoch(decided), on=["producer_id", "marker_epoch"], how="left")
+        _with_decided_in_epoch(with_record, decided, tolerance)
         .join(_committed_alone(decided), on=["producer_id", "marker_epoch", "listed"], how="left")
         .join(known, on="producer_id", how="left")
         .join(_owners_of_data(decided), on=["producer_id", "prepared_data_epoch", "listed"],
@@ -62,11 +71,29 @@ def with_decision(
     )  # fmt: skip
 
 
+def _with_decided_in_epoch(rows: DataFrame, decided: DataFrame, tolerance: Column) -> DataFrame:
+    """Adds what took effect with the producer id and epoch of a marker, whatever it lists.
+
+    decided_commit, decided_abort, newest_commit, newest_abort: null for markers from before all of
+    it (`udfs.rules.attribution.epoch_given_again`), which belong to a decision that is lost.
+    """
+    joined = rows.join(_decided_in_epoch(decided), on=["producer_id", "marker_epoch"], how="left")
+    moments = F.col("latest_marker"), F.col("begun_ms")
+    again = attribution.epoch_given_again(*moments, tolerance)
+    twice = came_twice(moments[0], tolerance) | came_twice(moments[1], tolerance)
+    of_lost = surely(F.col("prepares").isNull() & again & ~twice)
+    outcomes = ("decided_commit", "decided_abort", "newest_commit", "newest_abort")
+    return joined.withColumns({name: F.when(~of_lost, F.col(name)) for name in outcomes}).drop(
+        "begun_ms"
+    )
+
+
 def _decided_in_epoch(decided: DataFrame) -> DataFrame:
-    """What took effect with each producer id and epoch of a marker, whatever it lists.
+    """One row a producer id and epoch of a marker: what is decided with it, and begun_ms.
 
     newest_commit, newest_abort: place, length and transactional_id of the newest Prepare record.
-    several_ids: transactional ids share the producer id, as they never should.
+    several_ids: transactional ids share the producer id, as they never should. begun_ms: when the
+    first transaction began, in effect or not; coordinator's clock, -1 where one does not tell.
     """
     place = place_number("record_file_index", "record_position")
     told = F.struct(
@@ -84,7 +111,13 @@ def _decided_in_epoch(decided: DataFrame) -> DataFrame:
         newest(commit=False).alias("newest_abort"),
         F.max("transactional_id").alias("decided_id"),
         (F.min("transactional_id") != F.max("transactional_id")).alias("several_ids"),
+        F.min(_begun_ms()).alias("begun_ms"),
     )
+
+
+def _begun_ms() -> Column:
+    """When the transaction of a decision began; -1 where its record does not tell."""
+    return F.least(F.coalesce("start_ms", F.lit(NO_START)), F.col("prepare_timestamp"))
 
 
 def _committed_alone(decided: DataFrame) -> DataFrame:
@@ -129,7 +162,6 @@ def _begun_later(decided: DataFrame) -> DataFrame:
 
     One row a decision (`newest_prepare`) and partition; coordinator's clock; null for none later.
     """
-    begun = F.least(F.coalesce("start_ms", F.lit(NO_START)), F.col("prepare_timestamp"))
     of_data = ["producer_id", "prepared_data_epoch", "listed"]
     # From the end: Spark reads a frame that ends there anew for each of its rows.
     behind = (
@@ -143,7 +175,7 @@ def _begun_later(decided: DataFrame) -> DataFrame:
         .select(
             *of_data,
             F.col("prepare_offset").alias("newest_prepare"),
-            F.min(begun).over(behind).alias("later_start_ms"),
+            F.min(_begun_ms()).over(behind).alias("later_start_ms"),
         )
         .groupBy(*of_data, "newest_prepare")
         .agg(F.min("later_start_ms").alias("later_start_ms"))

@@ -153,9 +153,10 @@ def _prepared(decided: DataFrame, partition_info: DataFrame) -> DataFrame:
 def with_last_outcomes(history: DataFrame, owners: DataFrame) -> DataFrame:
     """Adds the newest record of a producer id, and how its last transaction ended under version 2.
 
-    newest_id, newest_record (its offset); last_epoch, last_commit, last_id. The Complete record is
-    left when all before is compacted away. A marker of its epoch with the other outcome that raised
-    the epoch of its data contradicts it: an epoch is one transaction. `owners`: one row a producer.
+    newest_id, newest_record (its offset); last_epoch, last_commit, last_id, last_start (ms). The
+    Complete record is left when all before is compacted away. A marker of its epoch with the other
+    outcome that raised the epoch of its data contradicts it: an epoch is one transaction. `owners`:
+    one row a producer.
     """
     ended = F.col("state").isin(*named(*COMPLETED)) & (
         F.col("client_transaction_version") >= TRANSACTION_VERSION_2
@@ -167,6 +168,7 @@ def with_last_outcomes(history: DataFrame, owners: DataFrame) -> DataFrame:
         F.when(ended, F.col("producer_epoch")).alias("last_epoch"),
         F.when(ended, F.col("state") == STATE_NAMES[COMPLETE_COMMIT]).alias("last_commit"),
         F.when(ended, F.col("transactional_id")).alias("last_id"),
+        F.when(ended, F.col("start_ms")).alias("last_start"),
     )
     return history.join(last, on="producer_id", how="left")
 
@@ -189,11 +191,12 @@ def of_known_decision() -> Column:
     return known
 
 
-def _marked(markers: DataFrame, known: DataFrame) -> DataFrame:
+def _marked(markers: DataFrame, known: DataFrame, tolerance: Column) -> DataFrame:
     """Each marker of a producer id that the coordinator's log names.
 
     contradicted: by the last record of its id, contradicted_early: by the first with the producer
-    id (`jobs.replay.decisions.histories`).
+    id (`jobs.replay.decisions.histories`). What one of them would contradict, and is from before
+    its transaction began, is of a decision that is lost: the log has none for it.
     """
     epochs = F.col("marker_epoch"), F.col("data_epoch")
     unraised, raised = attribution.has_epoch_of_data(*epochs), attribution.raised(*epochs)
@@ -201,7 +204,8 @@ def _marked(markers: DataFrame, known: DataFrame) -> DataFrame:
     place = place_number("file_index", "marker_position")
     above = known.select(
         "producer_id", "known_above", "known_from_ms", "known_to_ms",
-        "last_epoch", "last_commit", "first_epoch", "first_commit",
+        "last_epoch", "last_commit", "last_start",
+        "first_epoch", "first_commit", "first_start", "first_whole",
     )  # fmt: skip
     is_known = of_known_decision()
 
@@ -212,7 +216,15 @@ def _marked(markers: DataFrame, known: DataFrame) -> DataFrame:
             raised,
         )
         known: Column = surely(contradicted)
-        return known.cast("int")
+        return known
+
+    def of_lost(record: str) -> Column:
+        moments = F.col("marker_timestamp"), F.col(f"{record}_start"), tolerance
+        again: Column = contradicts(record) & surely(attribution.epoch_given_again(*moments))
+        return again
+
+    of_lost_last, of_lost_first = of_lost("last"), of_lost("first") & surely(F.col("first_whole"))
+    recorded = attribution.is_recorded(F.col("marker_epoch"), F.col("known_above"))
 
     return inner(markers, above, on="producer_id").select(
         "partition_index",
@@ -244,24 +256,27 @@ def _marked(markers: DataFrame, known: DataFrame) -> DataFrame:
         F.when(raised, F.col("last_offset")).alias("raised_last"),
         F.col("first_offset").alias("data_first"),
         F.col("last_offset").alias("data_last"),
-        attribution.is_recorded(F.col("marker_epoch"), F.col("known_above"))
-        .cast("int")
-        .alias("decidable"),
-        contradicts("last").alias("contradicted"),
-        contradicts("first").alias("contradicted_early"),
+        (recorded | of_lost_last | of_lost_first).cast("int").alias("decidable"),
+        (contradicts("last") & ~of_lost_last).cast("int").alias("contradicted"),
+        (contradicts("first") & ~of_lost_first).cast("int").alias("contradicted_early"),
     )
 
 
 def matched(
-    decided: DataFrame, partition_info: DataFrame, markers: DataFrame, known: DataFrame
+    decided: DataFrame,
+    partition_info: DataFrame,
+    markers: DataFrame,
+    known: DataFrame,
+    tolerance: Column,
 ) -> DataFrame:
     """One row a decision and partition: what was decided beside the markers that are there.
 
+    `tolerance`: of the clocks of brokers, ms.
     A union and an aggregate instead of a full outer join, so that the transactions of one epoch
     (transaction.version 0 and 1) are not paired each with each.
     """
     both = _prepared(decided, partition_info).unionByName(
-        _marked(markers, known), allowMissingColumns=True
+        _marked(markers, known, tolerance), allowMissingColumns=True
     )
     aggregates = [how(name).alias(name) for name, how in (OF_PREPARES | OF_MARKERS).items()]
     return both.groupBy(*KEY).agg(*aggregates)
