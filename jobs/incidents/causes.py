@@ -28,6 +28,8 @@ LATEST_MS = 1 << 52
 # So many incidents of a signature are told apart; the rest, smallest first, is one more.
 MOST_OF_A_KIND = 40
 NO_INCIDENT = 0
+# Behind every offset.
+NOWHERE = np.iinfo(np.int64).max
 KINDS = (*[one.name for one in SIGNATURES], UNEXPLAINED)
 KEYS = (*[one.key for one in SIGNATURES], ONE)
 Booleans = NDArray[np.bool_]
@@ -78,6 +80,13 @@ class ArrayTraits:
         """See `Traits`."""
         place = self._findings.row_place
         return self._of_finding(_alike(place, self._weighty_rows(*codes)))
+
+    def behind(self, *codes: str) -> Booleans:
+        """See `Traits`."""
+        findings, chosen = self._findings, self._weighty_rows(*codes)
+        first = np.full(int(findings.row_place.max(initial=-1)) + 1, NOWHERE)
+        np.minimum.at(first, findings.row_place[chosen], findings.row_offset[chosen])
+        return self._of_finding(findings.row_last >= first[findings.row_place])
 
     def at_marker(self, *codes: str) -> Booleans:
         """See `Traits`. A finding without a last offset is about no marker."""

@@ -77,6 +77,12 @@ class Traits(Protocol):
     def beside(self, *codes: str) -> Any:
         """Whether the topic partition has such a finding in any copy, suspect or proven."""
 
+    def behind(self, *codes: str) -> Any:
+        """Whether the topic partition has such a finding in any copy at its last offset or before.
+
+        Suspect or proven.
+        """
+
     def at_marker(self, *codes: str) -> Any:
         """Whether its topic partition has such a finding with the same last offset: of one marker.
 

@@ -24,6 +24,9 @@ class PlainTraits:
     def beside(self, *codes: str) -> np.bool_:
         return self._any(self.here, codes)
 
+    def behind(self, *codes: str) -> np.bool_:
+        return self._any(self.here, codes)
+
     def at_marker(self, *codes: str) -> np.bool_:
         return self._any(self.here, codes)
 

@@ -47,14 +47,18 @@ ALTER_TOPIC = (
 CUT = (DIVERGED, LOST)
 COMMITTED = "a transaction that was committed: save its records first (read_uncommitted)"
 LOSSES = ("records_lost", "plain_records_lost")
+# Of what was cut off, also where a part of it is still there, in front of the cut.
 FOLLOWS = (
-    MISSING_MARKER, "hanging_transaction", "open_data_of_completed_transaction",
-    "epoch_bump_inside_open_txn", "lso_stuck", "sequence_gap", "sequence_nonzero_at_new_epoch",
-    "offset_commit_outcome_mismatch", "committed_output_without_offsets", "torn_transaction",
-    "marker_outcome_mismatch", "txnindex_missing_entry", "txnindex_extra_entry",
-    "leader_epoch_regression", "hw_beyond_log_end", "pending_offsets_stuck",
-    "marker_without_transaction", "open_transaction_overdue", "offset_commit_beyond_log_end",
+    MISSING_MARKER, "hanging_transaction", "open_data_of_completed_transaction", "lso_stuck",
+    "offset_commit_outcome_mismatch", "committed_output_without_offsets", "hw_beyond_log_end",
+    "pending_offsets_stuck", "open_transaction_overdue", "offset_commit_beyond_log_end",
     DIVERGED_ALIKE,
+)  # fmt: skip
+# Of what was written since, or is left of what was cut off: none of it ends in front of the cut.
+BEHIND = (
+    "epoch_bump_inside_open_txn", "sequence_gap", "sequence_nonzero_at_new_epoch",
+    "torn_transaction", "marker_outcome_mismatch", "txnindex_missing_entry", "txnindex_extra_entry",
+    "leader_epoch_regression", "marker_without_transaction",
 )  # fmt: skip
 
 SIGNATURE = Signature(
@@ -66,7 +70,9 @@ SIGNATURE = Signature(
         "producers saw the commits succeed."
     ),
     explains=lambda finding: (
-        finding.one_of(*CUT) | (finding.one_of(*FOLLOWS) & finding.beside(*CUT))
+        finding.one_of(*CUT)
+        | (finding.one_of(*FOLLOWS) & finding.beside(*CUT))
+        | (finding.one_of(*BEHIND) & finding.behind(*CUT))
     ),
     proven_by=(DIVERGED,),
     key=MOMENT,
