@@ -82,64 +82,77 @@ def not_looked_at(
     read: Amount,
 ) -> list[str]:
     """One sentence a kind of thing that was left out."""
-    sentences = [*too_early(request.as_of, read.newest_ms)]
-    for reason, number in sorted(
-        Counter(
-            file.note or "outside a partition" for file in dump.files if file.status == "skipped"
-        ).items()
-    ):
-        sentences.append(f"{_files(number)} skipped: {reason}.")
-    for kind, number in sorted(
-        Counter(file.kind for file in dump.files if file.status == "digest_only").items()
-    ):
-        sentences.append(f"{_files(number)} of kind {kind}: digest only, content not judged.")
+    missing = not_there(dump, decoded.clusters)
+    counts = [one.partitions.get(TXN_LOG_TOPIC) for one in decoded.clusters.by_id.values()]
+    total = max((one for one in counts if one is not None), default=None)
+    return [
+        *too_early(request.as_of, read.newest_ms),
+        *_not_audited(dump),
+        *_only_texts(dump),
+        *by_decoder(decoded),
+        *_cleaned_copies(dump, request.depth),
+        *_fetched(dump),
+        *_skipped(outcomes, request.depth),
+        *not_in_the_dump(dump, missing),
+        *gone_from_logs(dump),
+        *not_loaded(dump),
+        *started_again(read.started_again),
+        *coordinator_partitions_missing(dump, missing, total),
+        *_no_coordinator(dump),
+    ]
+
+
+def _not_audited(dump: Dump) -> Iterator[str]:
+    """Files of which nothing was read, or only the digest was made."""
+    skipped = (one.note or "outside a partition" for one in dump.files if one.status == "skipped")
+    for reason, number in sorted(Counter(skipped).items()):
+        yield f"{_files(number)} skipped: {reason}."
+    unjudged = (one.kind for one in dump.files if one.status == "digest_only")
+    for kind, number in sorted(Counter(unjudged).items()):
+        yield f"{_files(number)} of kind {kind}: digest only, content not judged."
+
+
+def _only_texts(dump: Dump) -> Iterator[str]:
     texts = sum(file.text is not None and file.status == "audited" for file in dump.files)
     if texts:
-        sentences.append(
+        yield (
             f"{_files(texts)} present only as text of kafka-dump-log, without checkpoints; "
             "docs/text-dumps.md lists what such a text lacks."
         )
-        sentences += _left_out_by_texts(dump)
-    sentences += by_decoder(decoded)
+        yield from _left_out_by_texts(dump)
+
+
+def _cleaned_copies(dump: Dump, depth: str) -> Iterator[str]:
     cleaned = {
         one.replica_set
         for one in dump.partitions
         if one.replica_set is not None and one.topic != TXN_LOG_TOPIC and cleaned_below(one)
     }
     if cleaned:
-        sentences.append(
+        yield (
             f"{count(len(cleaned), 'compacted partition')} in several copies: in cleaned ranges, "
             "replicas are compared "
             + (
                 "by their remaining records, not byte for byte."
-                if request.depth == "records"
+                if depth == "records"
                 else "only with --depth records."
             )
         )
+
+
+def _fetched(dump: Dump) -> Iterator[str]:
     fetched = sum(one.fetched_end is not None for one in dump.partitions)
     if fetched:
-        sentences.append(
+        yield (
             f"{_partitions(fetched)} fetched over the Kafka protocol: indexes, producer snapshots, "
             "checkpoints, other replicas and records above the high watermark are not in the dump."
         )
+
+
+def _skipped(outcomes: list[CheckOutcome], depth: str) -> Iterator[str]:
     skipped = [outcome.check.code for outcome in outcomes if outcome.status == SKIPPED]
     if skipped:
-        sentences.append(
-            f"{len(skipped)} checks skipped by --depth {request.depth}: {', '.join(skipped)}."
-        )
-    missing = not_there(dump, decoded.clusters)
-    sentences += not_in_the_dump(dump, missing)
-    sentences += gone_from_logs(dump)
-    sentences += not_loaded(dump)
-    sentences += started_again(read.started_again)
-    counts = [one.partitions.get(TXN_LOG_TOPIC) for one in decoded.clusters.by_id.values()]
-    total = max((one for one in counts if one is not None), default=None)
-    sentences += coordinator_partitions_missing(dump, missing, total)
-    if not any(p.topic == TXN_LOG_TOPIC for p in dump.partitions):
-        sentences.append(
-            "No __transaction_state in the dump: the decisions of the coordinators are unknown."
-        )
-    return sentences
+        yield f"{len(skipped)} checks skipped by --depth {depth}: {', '.join(skipped)}."
 
 
 def too_early(as_of: int | None, newest_ms: int | None) -> Iterator[str]:
@@ -290,6 +303,11 @@ def coordinator_partitions_missing(
             f"Neither __cluster_metadata nor a checkpoint of the dump tells how many partitions "
             f"{TXN_LOG_TOPIC} has: some above {max(numbers)} may be missing."
         )
+
+
+def _no_coordinator(dump: Dump) -> Iterator[str]:
+    if not any(one.topic == TXN_LOG_TOPIC for one in dump.partitions):
+        yield "No __transaction_state in the dump: the decisions of the coordinators are unknown."
 
 
 def _start(partition: DumpPartition) -> int:

@@ -191,23 +191,12 @@ def of_known_decision() -> Column:
     return known
 
 
-def _marked(markers: DataFrame, known: DataFrame, tolerance: Column) -> DataFrame:
-    """Each marker of a producer id that the coordinator's log names.
+def _contradicted(raised: Column, tolerance: Column) -> list[Column]:
+    """decidable, contradicted (by the last record of its id), contradicted_early (by the first).
 
-    contradicted: by the last record of its id, contradicted_early: by the first with the producer
-    id (`jobs.replay.decisions.histories`). What one of them would contradict, and is from before
-    its transaction began, is of a decision that is lost: the log has none for it.
+    Of a marker of `_marked`, 0 or 1. What one of the two records would contradict, and is from
+    before its transaction began, is of a decision that is lost: the log has none for it.
     """
-    epochs = F.col("marker_epoch"), F.col("data_epoch")
-    unraised, raised = attribution.has_epoch_of_data(*epochs), attribution.raised(*epochs)
-    own = may_have_epoch_of_data()
-    place = place_number("file_index", "marker_position")
-    above = known.select(
-        "producer_id", "known_above", "known_from_ms", "known_to_ms",
-        "last_epoch", "last_commit", "last_start",
-        "first_epoch", "first_commit", "first_start", "first_whole",
-    )  # fmt: skip
-    is_known = of_known_decision()
 
     def contradicts(record: str) -> Column:
         contradicted = attribution.contradicts(
@@ -223,8 +212,31 @@ def _marked(markers: DataFrame, known: DataFrame, tolerance: Column) -> DataFram
         again: Column = contradicts(record) & surely(attribution.epoch_given_again(*moments))
         return again
 
-    of_lost_last, of_lost_first = of_lost("last"), of_lost("first") & surely(F.col("first_whole"))
+    last, first = of_lost("last"), of_lost("first") & surely(F.col("first_whole"))
     recorded = attribution.is_recorded(F.col("marker_epoch"), F.col("known_above"))
+    return [
+        (recorded | last | first).cast("int").alias("decidable"),
+        (contradicts("last") & ~last).cast("int").alias("contradicted"),
+        (contradicts("first") & ~first).cast("int").alias("contradicted_early"),
+    ]
+
+
+def _marked(markers: DataFrame, known: DataFrame, tolerance: Column) -> DataFrame:
+    """Each marker of a producer id that the coordinator's log names.
+
+    `known`: of `jobs.replay.decisions.histories`, with `with_last_outcomes`; `tolerance`: of the
+    clocks of brokers, ms.
+    """
+    epochs = F.col("marker_epoch"), F.col("data_epoch")
+    unraised, raised = attribution.has_epoch_of_data(*epochs), attribution.raised(*epochs)
+    own = may_have_epoch_of_data()
+    place = place_number("file_index", "marker_position")
+    above = known.select(
+        "producer_id", "known_above", "known_from_ms", "known_to_ms",
+        "last_epoch", "last_commit", "last_start",
+        "first_epoch", "first_commit", "first_start", "first_whole",
+    )  # fmt: skip
+    is_known = of_known_decision()
 
     return inner(markers, above, on="producer_id").select(
         "partition_index",
@@ -256,9 +268,7 @@ def _marked(markers: DataFrame, known: DataFrame, tolerance: Column) -> DataFram
         F.when(raised, F.col("last_offset")).alias("raised_last"),
         F.col("first_offset").alias("data_first"),
         F.col("last_offset").alias("data_last"),
-        (recorded | of_lost_last | of_lost_first).cast("int").alias("decidable"),
-        (contradicts("last") & ~of_lost_last).cast("int").alias("contradicted"),
-        (contradicts("first") & ~of_lost_first).cast("int").alias("contradicted_early"),
+        *_contradicted(raised, tolerance),
     )
 
 
