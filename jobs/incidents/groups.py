@@ -6,7 +6,7 @@ from pyspark.sql import functions as F
 from jobs.incidents.assign import PLACE
 from jobs.incidents.known import Known
 from jobs.incidents.lost import LOSSES
-from jobs.incidents.misdecided import VISIBLE
+from jobs.incidents.outcome_steps import VISIBLE
 from jobs.incidents.signature import BLOCKED
 from jobs.spark.joins import inner, small
 from jobs.spark.local import local_frame

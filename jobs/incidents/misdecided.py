@@ -13,6 +13,8 @@ from pyspark.sql import functions as F
 
 from jobs.incidents.assign import PLACE
 from jobs.incidents.known import EPOCH, Known, shaped, written
+from jobs.incidents.misindexed import as_marked, contradicted, misindexed
+from jobs.incidents.outcome_steps import INVISIBLE, VISIBLE
 from jobs.incidents.ranges import contiguous, without_others
 from jobs.incidents.signature import MISSING_MARKER
 from jobs.incidents.whose import is_proven, nearest, whose
@@ -26,7 +28,6 @@ from schemas.verdicts import VIOLATION
 from udfs.rules.attribution import epoch_given_again
 from udfs.rules.logic import surely
 
-VISIBLE, INVISIBLE = "aborted_records_visible", "committed_records_invisible"
 KEY = (*EPOCH, "listed")
 RANGES_OF = ("incident", *PLACE, "kind")
 # Findings that a marker has not the outcome of its decision. Where the epoch was not decided both
@@ -47,17 +48,34 @@ def misdecided(
     `placed`: see `jobs.incidents.assign`; `labels`: of its rows; `decisions`: those of `known`.
     """
     completed = kept.keep(_completed(decisions))
+    indexed = contradicted(placed, labels)
+    told = _against_markers(placed, labels, completed, indexed, known, kept)
+    return told if indexed is None else [*told, misindexed(indexed, completed, known)]
+
+
+def _against_markers(
+    placed: DataFrame,
+    labels: Collection[str],
+    completed: DataFrame,
+    indexed: DataFrame | None,
+    known: Known,
+    kept: KeptFrames,
+) -> list[DataFrame]:
+    """What readers get by the markers. `completed`: of `_completed`; `indexed`: of `contradicted`.
+
+    No index tells them otherwise.
+    """
     of_key = (*KEY, "decided_commit", "shared", "begun_ms")
     by_key = completed.filter(~F.col("shared")).select(*of_key).distinct()
     found = None if OF_SHARED.isdisjoint(labels) else _in_shared_epochs(placed, completed)
     if found is None:
-        return _counted(by_key, placed, known, kept)
-    contradicted = F.col("label").isin(*CONTRADICTED)
-    whole = found.filter(contradicted & ~F.col("both_ways")).select(*by_key.columns)
-    in_part = (F.col("label") == MISSING_MARKER) | (contradicted & F.col("both_ways"))
+        return _counted(by_key, placed, indexed, known, kept)
+    opposite = F.col("label").isin(*CONTRADICTED)
+    whole = found.filter(opposite & ~F.col("both_ways")).select(*by_key.columns)
+    in_part = found.filter((F.col("label") == MISSING_MARKER) | (opposite & F.col("both_ways")))
     return [
-        *_counted(by_key.unionByName(whole.distinct()), placed, known, kept),
-        _counted_in_part(_merged(found.filter(in_part), known), known),
+        *_counted(by_key.unionByName(whole.distinct()), placed, indexed, known, kept),
+        _counted_in_part(_merged(as_marked(in_part, "offset_first", indexed), known), known),
     ]
 
 
@@ -124,7 +142,11 @@ def _kind() -> Column:
 
 
 def _counted(
-    by_key: DataFrame, placed: DataFrame, known: Known, kept: KeptFrames
+    by_key: DataFrame,
+    placed: DataFrame,
+    indexed: DataFrame | None,
+    known: Known,
+    kept: KeptFrames,
 ) -> list[DataFrame]:
     """Transactions with an outcome that nobody decided, each counted where it begins; or nothing.
 
@@ -135,7 +157,7 @@ def _counted(
         epoch_given_again(F.col("ended_ms"), F.col("begun_ms"), F.lit(known.tolerance_ms))
     )
     of_decision = inner(written(known), by_key, on=[*KEY]).filter(~ended_before)
-    rows = _with_due(of_decision, known)
+    rows = _with_due(as_marked(of_decision, "first_offset", indexed), known)
     wrong = kept.keep(rows.filter(F.col("decided_commit") != (F.col("outcome") == "commit")))
     if is_known_empty(wrong):
         return []

@@ -7,6 +7,8 @@ from schemas.topics import OFFSETS_TOPIC
 
 MOST_TOPICS = 5
 BLOCKED = "records_blocked"
+# What readers get, or do not get, against a decision.
+AGAINST_DECISION = ("aborted_records_visible", "committed_records_invisible")
 # Kind of a consequence -> words after its number; the unit is records, or offsets where blocked.
 CONSEQUENCES = {
     "records_lost": "records of committed transactions are lost",
@@ -50,6 +52,8 @@ INDEX_CONTRADICTS = (
     "read_committed consumers get another outcome than the markers of the log have; either the "
     "index or a marker is wrong"
 )
+# Where the decisions of the coordinator tell that the markers are right.
+INDEX_CAUSES = "an index of a broker tells consumers so, against the markers and their decisions"
 NOT_DUMPED = f"{OFFSETS_TOPIC} is not in the dump"
 COMMITS_GONE = (
     f"{OFFSETS_TOPIC} was cleaned, begins late or cannot be read in places, so commits may be gone"
@@ -111,9 +115,16 @@ class IncidentLine:
             # Not each consequence shows in all of them.
             told.append(f"its findings are in {_some(self.topics)}")
         if self.index_contradicts:
-            changed = self.kind == "changed_marker"
-            told.append(INDEX_DECIDES if changed else INDEX_CONTRADICTS)
+            told.append(self._of_index)
         return "; ".join(told) or "no record is known to be wrong for a consumer"
+
+    @property
+    def _of_index(self) -> str:
+        """What it means that an index contradicts a marker."""
+        if self.kind == "changed_marker":
+            return INDEX_DECIDES
+        counted = any(effect.kind in AGAINST_DECISION for effect in self.effects)
+        return INDEX_CAUSES if counted else INDEX_CONTRADICTS
 
     @property
     def who(self) -> str:

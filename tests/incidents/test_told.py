@@ -85,6 +85,10 @@ def test_an_index_against_the_markers_is_not_told_as_harmless() -> None:
     contradicted = replace(harmless, index_contradicts=True)
     assert contradicted.consequence.startswith("read_committed consumers get another outcome")
     assert replace(line, index_contradicts=True).consequence.startswith(line.consequence)
+    visible = Effect("aborted_records_visible", 1, 2, 1, None)
+    counted = replace(line, index_contradicts=True, effects=(visible,)).consequence
+    assert counted.endswith("against the markers and their decisions")
+    assert "either the index or a marker is wrong" not in counted
 
 
 def test_the_summary_is_a_screen_however_many_incidents_there_are() -> None:

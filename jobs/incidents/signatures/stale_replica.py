@@ -20,6 +20,7 @@ side files. KAFKA-8351, a cleaner that removed the markers of data that it kept 
 """
 
 from jobs.incidents.offset_steps import abort_offsets, of_clients
+from jobs.incidents.outcome_steps import INVISIBLE, VISIBLE
 from jobs.incidents.signature import (
     BROKER,
     CLEANED_DATA,
@@ -97,6 +98,22 @@ SIGNATURE = Signature(
             check="an audit of a new dump has no finding on this broker",
             where=REBUILT,
             unless=UNENDED,
+        ),
+        Step(
+            "Correct results that consumers of this broker computed from aborted records. The "
+            "table consequence has their offsets",
+            cannot="what they did with these records outside of Kafka",
+            of=(VISIBLE,),
+            offsets=False,
+        ),
+        Step(
+            "Read the committed records again that this broker did not deliver. A group that has "
+            "passed them gets them where it is set back to the first of them, and what lies behind "
+            "a second time",
+            before="the index is made anew, or another replica leads the partition",
+            check="the offsets of the table consequence were read with read_committed",
+            of=(INVISIBLE,),
+            offsets=False,
         ),
         Step(
             "A producer snapshot is wrong: stop the broker, move this and all later .snapshot "
