@@ -8,7 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from jobs.model import ending
-from jobs.model.ending import LOST_ITS_MARKER, NEVER_LISTED, OWES_A_MARKER, UNENDED
+from jobs.model.ending import (
+    FENCED_DATA,
+    LOST_ITS_MARKER,
+    NEVER_LISTED,
+    OWES_A_MARKER,
+    UNENDED,
+)
 from jobs.model.found import ALL_ABORTED
 from schemas.coordinator_states import TWO_PHASE_COMMIT_TIMEOUT
 from schemas.verdicts import VIOLATION
@@ -188,7 +194,7 @@ def what_holds(given: Situation) -> str:
         (HANGING, ("hanging_transaction",)),
         (LATE_WRITE, ("late_write_after_marker",)),
         (CLEANED, LOST_ITS_MARKER),
-        (FOREIGN_DATA, NEVER_LISTED),
+        (FOREIGN_DATA, (*NEVER_LISTED, *FENCED_DATA)),
     ):
         if given.proven(*codes):
             return holds

@@ -69,6 +69,10 @@ class ArrayTraits:
         _, end = np.unique(ends, axis=1, return_inverse=True)
         # Of each row: the number of its topic partition and last offset.
         self._end = end.reshape(-1)
+        both = np.stack([findings.row_place, findings.producer[findings.row_finding]])
+        _, mine = np.unique(both, axis=1, return_inverse=True)
+        # Of each row: the number of its topic partition and producer.
+        self._mine = mine.reshape(-1)
 
     def one_of(self, *codes: str) -> Booleans:
         """See `Traits`."""
@@ -111,6 +115,11 @@ class ArrayTraits:
     def of_producer(self, *codes: str) -> Booleans:
         """See `Traits`."""
         return self.same_producer(self.one_of(*codes))
+
+    def of_both(self, *codes: str) -> Booleans:
+        """See `Traits`."""
+        known = self._findings.producer[self._findings.row_finding] >= 0
+        return self._of_finding(_alike(self._mine, self._weighty_rows(*codes) & known) & known)
 
     def of_moment(self, *codes: str) -> Booleans:
         """See `Traits`."""

@@ -13,11 +13,11 @@ from pyspark.sql import functions as F
 
 from jobs.incidents.assign import PLACE
 from jobs.incidents.known import EPOCH, Known, shaped, written
-from jobs.incidents.misindexed import as_marked, contradicted, misindexed
+from jobs.incidents.misindexed import contradicted, misindexed
 from jobs.incidents.outcome_steps import INVISIBLE, VISIBLE
 from jobs.incidents.ranges import contiguous, without_others
-from jobs.incidents.signature import MISSING_MARKER
-from jobs.incidents.whose import is_proven, nearest, whose
+from jobs.incidents.signature import AGAIN, MISSING_MARKER, ZOMBIE
+from jobs.incidents.whose import apart_from, is_proven, nearest, whose
 from jobs.model.ending import runs_here
 from jobs.model.owners import with_coordinator
 from jobs.model.state_names import named
@@ -75,7 +75,7 @@ def _against_markers(
     in_part = found.filter((F.col("label") == MISSING_MARKER) | (opposite & F.col("both_ways")))
     return [
         *_counted(by_key.unionByName(whole.distinct()), placed, indexed, known, kept),
-        _counted_in_part(_merged(as_marked(in_part, "offset_first", indexed), known), known),
+        _counted_in_part(_merged(apart_from(in_part, "offset_first", indexed), known), known),
     ]
 
 
@@ -157,7 +157,7 @@ def _counted(
         epoch_given_again(F.col("ended_ms"), F.col("begun_ms"), F.lit(known.tolerance_ms))
     )
     of_decision = inner(written(known), by_key, on=[*KEY]).filter(~ended_before)
-    rows = _with_due(as_marked(of_decision, "first_offset", indexed), known)
+    rows = _with_due(apart_from(of_decision, "first_offset", indexed), known)
     wrong = kept.keep(rows.filter(F.col("decided_commit") != (F.col("outcome") == "commit")))
     if is_known_empty(wrong):
         return []
@@ -178,12 +178,29 @@ def _counted(
     )
     # Of an epoch with one transaction, data behind its marker are part of it.
     own = F.when(F.col("shared"), F.col("first_offset")).otherwise(-1)
-    told = mine.withColumns({"kind": _kind(), "own": own}).filter(F.col("kind").isNotNull())
+    wrong_kind = mine.withColumns({"kind": _kind(), "own": own})
+    visible = wrong_kind.filter(F.col("kind") == VISIBLE)
+    invisible = wrong_kind.filter(F.col("kind") == INVISIBLE)
+    told = visible.unionByName(apart_from(invisible, "first_offset", _fenced(placed)))
     once = Window.partitionBy(*RANGES_OF, *EPOCH, "own").orderBy("first_offset")
     begins = (F.row_number().over(once) == 1).cast("int")
     ranges = without_others(told.withColumn("transactions", begins), known)
     summed = contiguous(ranges, RANGES_OF, *_sums(), F.sum("records").alias("records"))
     return [shaped(summed, F.col("kind"), provable=F.lit(True))]
+
+
+def _fenced(placed: DataFrame) -> DataFrame:
+    """Data of an epoch that their producer no longer had: they miss no reader.
+
+    What its transaction had, was acknowledged before its end.
+    """
+    proven = F.col("label").isin(*ZOMBIE, *AGAIN) & (F.col("verdict") == VIOLATION)
+    return placed.filter(proven).select(
+        *PLACE,
+        "producer_id",
+        F.col("offset_first").alias("from_offset"),
+        F.coalesce("offset_last", "offset_first").alias("to_offset"),
+    )
 
 
 def _sums() -> tuple[Column, Column]:

@@ -8,7 +8,7 @@ asked for `__consumer_offsets`: a coordinator goes by the markers when it loads 
 
 from collections.abc import Collection
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.incidents.assign import PLACE
@@ -16,6 +16,7 @@ from jobs.incidents.known import EPOCH, Known, shaped, written
 from jobs.incidents.outcome_steps import INVISIBLE, VISIBLE
 from jobs.incidents.ranges import contiguous, without_others
 from jobs.incidents.signature import INDEXED_OUTCOME, LACKS_ENTRY
+from jobs.incidents.whose import about
 from jobs.spark.joins import inner, small
 from schemas.topics import OFFSETS_TOPIC
 from schemas.verdicts import VIOLATION
@@ -44,27 +45,6 @@ def contradicted(placed: DataFrame, labels: Collection[str]) -> DataFrame | None
     )
 
 
-def _about(offset: str) -> Column:
-    """Whether a row r (PLACE, producer_id) is about the same data as one of `contradicted` (i)."""
-    return (
-        F.col("r.broker").eqNullSafe(F.col("i.broker"))
-        & (F.col("r.topic") == F.col("i.topic"))
-        & (F.col("r.partition") == F.col("i.partition"))
-        & (F.col("r.producer_id") == F.col("i.producer_id"))
-        & F.col(f"r.{offset}").between(F.col("i.from_offset"), F.col("i.to_offset"))
-    )
-
-
-def as_marked(rows: DataFrame, offset: str, indexed: DataFrame | None) -> DataFrame:
-    """Rows of whose data no index tells another outcome than their marker.
-
-    `rows`: PLACE, producer_id, and an offset of data; `indexed`: of `contradicted`.
-    """
-    if indexed is None:
-        return rows
-    return rows.alias("r").join(small(indexed).alias("i"), _about(offset), "left_anti")
-
-
 def misindexed(indexed: DataFrame, completed: DataFrame, known: Known) -> DataFrame:
     """Rows of CONSEQUENCE without audit_id: where the marker is as decided, and the index is not.
 
@@ -81,7 +61,10 @@ def misindexed(indexed: DataFrame, completed: DataFrame, known: Known) -> DataFr
     aborted = F.col("r.outcome") == "abort"
     told = (
         there.alias("r")
-        .join(small(indexed).alias("i"), _about("first_offset") & (F.col("i.aborted") == aborted))
+        .join(
+            small(indexed).alias("i"),
+            about("r", "i", "first_offset") & (F.col("i.aborted") == aborted),
+        )
         .select(
             "r.*",
             F.col("i.index_incident").alias("incident"),

@@ -40,6 +40,7 @@ BUMPED_BY_2 = f"{BUMPED}/version_2"
 # A batch of a lower epoch; and one that is in the log before, byte for byte.
 FENCED, OF_LOWER_EPOCH = "zombie_write_after_fence", "producer_epoch_regression"
 AGAIN = (f"{FENCED}/again", f"{OF_LOWER_EPOCH}/again")
+ZOMBIE = (FENCED, OF_LOWER_EPOCH, "marker_epoch_regression")
 # A finding with such a label has the code of its check, too.
 PARTS = {
     MISSING_MARKER: LOST, HANGING: FORGOTTEN, ENDS_BELOW: IN_NONE, UNDECIDED_MARKER: DECISION_LOST,
@@ -98,6 +99,12 @@ class Traits(Protocol):
     def of_producer(self, *codes: str) -> Any:
         """Whether the producer id has such a finding anywhere, suspect or proven."""
 
+    def of_both(self, *codes: str) -> Any:
+        """Whether its topic partition has such a finding of its producer, suspect or proven.
+
+        Data have one fate.
+        """
+
     def of_moment(self, *codes: str) -> Any:
         """Whether its producer id has such a finding of about the same moment.
 
@@ -106,18 +113,26 @@ class Traits(Protocol):
         """
 
 
+def of_zombie(finding: Traits) -> Any:
+    """Whether data that lie open came with an epoch that the producer no longer had there.
+
+    Where a marker is missing, or data came without a transaction, these are what lies open.
+    """
+    lies_open = (
+        BUMPED, HANGING, OPEN_DATA, "lso_stuck", "pending_offsets_stuck",
+        "open_transaction_overdue", "marker_stale",
+    )  # fmt: skip
+    otherwise = finding.of_both(MISSING_MARKER, "late_write_after_marker", *UNLISTED)
+    return finding.one_of(*lies_open) & finding.of_both(*ZOMBIE) & ~otherwise
+
+
 def of_one_end(finding: Traits, *codes: str) -> Any:
     """Whether such a finding may be about the same end of a transaction of its producer.
 
     That is in the same topic partition, or of about the same moment. A producer lives for weeks:
     what another partition lost long ago says nothing.
     """
-    return of_both(finding, *codes) | finding.of_moment(*codes)
-
-
-def of_both(finding: Traits, *codes: str) -> Any:
-    """Whether its topic partition and its producer have such a finding: data have one fate."""
-    return finding.beside(*codes) & finding.of_producer(*codes)
+    return finding.of_both(*codes) | finding.of_moment(*codes)
 
 
 class Step(NamedTuple):

@@ -4,6 +4,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.incidents.assign import PLACE
+from jobs.spark.joins import small
 from schemas.verdicts import VIOLATION
 from udfs.rules.logic import surely
 
@@ -34,3 +35,27 @@ def is_proven(value: str) -> Column:
     """Whether a violation, of a row of `whose` named w, is about that value."""
     about = F.exists("w.by_value", lambda one: surely(one["value"] == F.col(value)) & one["proven"])
     return surely(about)
+
+
+def about(row: str, found: str, offset: str) -> Column:
+    """Whether an offset of data of a row lies in a range of its place and producer.
+
+    `row`, `found`: names of two frames with PLACE and producer_id; the second one has from_offset
+    and to_offset, inclusive.
+    """
+    return (
+        F.col(f"{row}.broker").eqNullSafe(F.col(f"{found}.broker"))
+        & (F.col(f"{row}.topic") == F.col(f"{found}.topic"))
+        & (F.col(f"{row}.partition") == F.col(f"{found}.partition"))
+        & (F.col(f"{row}.producer_id") == F.col(f"{found}.producer_id"))
+        & F.col(f"{row}.{offset}").between(
+            F.col(f"{found}.from_offset"), F.col(f"{found}.to_offset")
+        )
+    )
+
+
+def apart_from(rows: DataFrame, offset: str, found: DataFrame | None) -> DataFrame:
+    """Rows whose data lie in none of the ranges; `found`: see `about`, None for none."""
+    if found is None:
+        return rows
+    return rows.alias("r").join(small(found).alias("f"), about("r", "f", offset), "left_anti")

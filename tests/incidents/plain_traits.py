@@ -39,6 +39,9 @@ class PlainTraits:
     def of_producer(self, *codes: str) -> np.bool_:
         return self._any(self.producer, codes)
 
+    def of_both(self, *codes: str) -> np.bool_:
+        return self.beside(*codes) & self.of_producer(*codes)
+
     def of_moment(self, *codes: str) -> np.bool_:
         return self._any(self.producer, codes)
 

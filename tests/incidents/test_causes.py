@@ -15,7 +15,7 @@ from jobs.incidents.causes import (
     incidents,
     kinds,
 )
-from jobs.incidents.signature import LOST
+from jobs.incidents.signature import LOST, MISSING_MARKER
 
 HANGS, OPEN_DATA, DIVERGED = (
     "hanging_transaction", "open_data_of_completed_transaction", "replica_divergence",
@@ -57,12 +57,22 @@ def test_all_at_once_are_explained_as_each_alone() -> None:
     for number, (_, code, here, producer) in enumerate(TWINS):
         own.append(len(given))
         given.append(One(code, places=((2 * number, 0),), producer=number))
-        given += [One(other, places=((2 * number, 0),)) for other in sorted(here)]
-        given += [
-            One(other, places=((2 * number + 1, 0),), producer=number) for other in sorted(producer)
-        ]
+        for other in sorted(here | producer):
+            place = 2 * number if other in here else 2 * number + 1
+            owner = number if other in producer else -1
+            given.append(One(other, places=((place, 0),), producer=owner))
     kind = kinds(findings(*given))
     assert [KINDS[kind[at]] for at in own] == [kind for kind, *_ in TWINS]
+
+
+def test_a_fault_of_the_partition_and_one_of_the_producer_elsewhere_are_not_the_same() -> None:
+    mismatch = One("marker_outcome_mismatch", producer=2, at=AN_HOUR_MS)
+    of_another = One(MISSING_MARKER, producer=1, at=AN_HOUR_MS)
+    elsewhere = One(MISSING_MARKER, producer=2, places=((1, 0),), at=0)
+    kind = kinds(findings(mismatch, of_another, elsewhere))
+    assert KINDS[kind[0]] == "coordinator_lost_state"
+    own = One(MISSING_MARKER, producer=2, at=0)
+    assert KINDS[kinds(findings(mismatch, own))[0]] == "skipped_markers"
 
 
 def test_a_finding_that_proves_nothing_is_no_evidence_beside_another() -> None:

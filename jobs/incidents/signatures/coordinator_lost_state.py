@@ -37,7 +37,6 @@ from jobs.incidents.signature import (
     Signature,
     Step,
     end_steps,
-    of_both,
     of_one_end,
 )
 
@@ -62,6 +61,10 @@ OF_LOST_DECISION = (
     "late_write_after_marker", "epoch_bump_inside_open_txn", "marker_stale", "hanging_transaction",
     "open_transaction_overdue", *UNLISTED, *FOLLOWS,
 )  # fmt: skip
+
+# A marker that nobody decided so, and what the other partition of its transaction shows of it.
+CONTRADICTED = ("marker_outcome_mismatch", "epoch_committed_and_aborted", UNDECIDED_MARKER)
+OF_OUTPUT = ("offset_commit_outcome_mismatch", "committed_output_without_offsets")
 
 # A decision that is not carried out.
 NOT_COMPLETED = ("prepare_never_completed", "marker_pending")
@@ -90,7 +93,8 @@ SIGNATURE = Signature(
         finding.one_of(*STATE, FORGOTTEN)
         | (finding.one_of(*OF_LOST_DECISION) & of_one_end(finding, DECISION_LOST))
         | (finding.one_of(*FOLLOWS) & finding.of_producer(FORGOTTEN))
-        | (finding.one_of(*UNLISTED) & of_both(finding, UNLISTED_MARKER, UNDECIDED_MARKER))
+        | (finding.one_of(*OF_OUTPUT) & finding.of_moment(*CONTRADICTED))
+        | (finding.one_of(*UNLISTED) & finding.of_both(UNLISTED_MARKER, UNDECIDED_MARKER))
     ),
     proven_by=(DIFFERENT_COPIES, "txnlog_invalid_transition", FORGOTTEN),
     known_bug="KAFKA-16352, KAFKA-19999 and KAFKA-9777, where a decision is never completed",

@@ -15,7 +15,7 @@ a producer; a client that assigns wrong sequences.
 Known bug: KAFKA-9144 (markers do not renew the state, before 2.4.1 and 2.5.0).
 """
 
-from jobs.incidents.signature import AGAIN, MOMENT, Signature, Step
+from jobs.incidents.signature import AGAIN, MOMENT, Signature, Step, of_zombie
 
 SEQUENCES = (
     "duplicate_batch", "first_sequence_nonzero", "sequence_regression", "sequence_gap",
@@ -26,7 +26,9 @@ SIGNATURE = Signature(
     name="expired_state",
     title="A broker had lost a producer's state and accepted its batches without checks",
     why="A broker compares sequences with the producer's state. Without it, it takes any batch.",
-    explains=lambda finding: finding.one_of(*SEQUENCES, *AGAIN),
+    explains=lambda finding: (
+        finding.one_of(*SEQUENCES, *AGAIN) | (of_zombie(finding) & finding.of_both(*AGAIN))
+    ),
     key=MOMENT,
     steps=(
         Step(

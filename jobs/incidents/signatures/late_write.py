@@ -37,8 +37,8 @@ from jobs.incidents.signature import (
     Signature,
     Step,
     Traits,
-    of_both,
     of_one_end,
+    of_zombie,
 )
 
 LATE = (
@@ -56,9 +56,9 @@ def _explains(finding: Traits) -> Any:
     late = (finding.one_of(*LATE) & ~finding.one_of(FORGOTTEN)) | (
         follows & ~finding.of_producer(FORGOTTEN)
     )
-    had_marker = of_one_end(finding, MISSING_MARKER) | of_both(finding, CLEANED_DATA)
-    ended = finding.one_of(*UNLISTED) & of_both(finding, UNLISTED_MARKER, UNDECIDED_MARKER)
-    return late & ~had_marker & ~ended & ~of_one_end(finding, DECISION_LOST)
+    had_marker = of_one_end(finding, MISSING_MARKER) | finding.of_both(CLEANED_DATA)
+    ended = finding.one_of(*UNLISTED) & finding.of_both(UNLISTED_MARKER, UNDECIDED_MARKER)
+    return late & ~of_zombie(finding) & ~had_marker & ~ended & ~of_one_end(finding, DECISION_LOST)
 
 
 SIGNATURE = Signature(

@@ -45,12 +45,13 @@ from jobs.incidents.signature import (
     MOMENT,
     OPEN_DATA,
     UNLISTED,
+    ZOMBIE,
     Signature,
     Step,
     Traits,
     end_steps,
-    of_both,
     of_one_end,
+    of_zombie,
 )
 
 FOLLOWS = (
@@ -61,21 +62,22 @@ FOLLOWS = (
 )  # fmt: skip
 
 # Data that no transaction had, told beside those of the lower epoch.
-CAME_OTHERWISE = (*UNLISTED, "late_write_after_marker", "marker_stale", "zombie_write_after_fence")
+CAME_OTHERWISE = (*UNLISTED, "late_write_after_marker", "marker_stale", *ZOMBIE)
 
 
 def _explains(finding: Traits) -> Any:
-    listed = ~of_both(finding, *UNLISTED)
+    listed = ~finding.of_both(*UNLISTED)
     skipped = (finding.one_of(MISSING_MARKER) & ~finding.one_of(LOST)) | (
         finding.one_of(OPEN_DATA) & listed
     )
     # Each epoch of transaction.version 2 is given when the one before it has ended.
     lost = of_one_end(finding, DECISION_LOST) | finding.of_producer(FORGOTTEN)
-    went_on = ~of_both(finding, *CAME_OTHERWISE) & ~lost
+    went_on = ~finding.of_both(*CAME_OTHERWISE) & ~lost
     skipped = skipped | (finding.one_of(BUMPED_BY_2) & went_on)
     completed = of_one_end(finding, MISSING_MARKER) | (of_one_end(finding, OPEN_DATA) & listed)
     completed = completed | (of_one_end(finding, BUMPED_BY_2) & went_on)
-    return (skipped | (finding.one_of(*FOLLOWS) & completed)) & ~of_both(finding, CLEANED_DATA)
+    other = of_zombie(finding) | finding.of_both(CLEANED_DATA)
+    return (skipped | (finding.one_of(*FOLLOWS) & completed)) & ~other
 
 
 SIGNATURE = Signature(

@@ -33,7 +33,6 @@ from jobs.incidents.signature import (
     Signature,
     Step,
     end_steps,
-    of_both,
 )
 
 SNAPSHOTS = ("snapshot_state_mismatch", "snapshot_foreign_producer")
@@ -69,7 +68,7 @@ SIGNATURE = Signature(
     title="A copy lacks records, or its side files contradict its log",
     why="A copy must equal its replicas, and its indexes and checkpoints must fit its batches.",
     explains=lambda finding: (
-        finding.one_of(*STALE) | (finding.one_of(*FOLLOWS) & of_both(finding, CLEANED_DATA))
+        finding.one_of(*STALE) | (finding.one_of(*FOLLOWS) & finding.of_both(CLEANED_DATA))
     ),
     key=BROKER,
     steps=(

@@ -1,6 +1,7 @@
 """A fenced producer went on writing.
 
-What it looks like: data or markers of a lower epoch after a higher one of the same producer id.
+What it looks like: data or markers of a lower epoch after a higher one of the same producer id. No
+marker is written for such data: they lie open until the next marker of the producer.
 
 Why: two instances used one transactional id, and a broker that had lost the producer's state
 accepted the batches of the older instance.
@@ -14,15 +15,16 @@ one producer id: there two transactional ids share it.
 Known bug: none of its own; see KAFKA-9144 for state that expires early (before 2.4.1, 2.5.0).
 """
 
-from jobs.incidents.signature import AGAIN, PRODUCER, Signature, Step
-
-ZOMBIE = ("zombie_write_after_fence", "producer_epoch_regression", "marker_epoch_regression")
+from jobs.incidents.signature import AGAIN, PRODUCER, ZOMBIE, Signature, Step, of_zombie
 
 SIGNATURE = Signature(
     name="zombie_write",
     title="A fenced producer went on writing",
     why="A broker accepted batches of an epoch below one that this producer already had there.",
-    explains=lambda finding: finding.one_of(*ZOMBIE) & ~finding.one_of(*AGAIN),
+    explains=lambda finding: (
+        (finding.one_of(*ZOMBIE) & ~finding.one_of(*AGAIN))
+        | (of_zombie(finding) & ~finding.of_both(*AGAIN))
+    ),
     proven_by=("zombie_write_after_fence",),
     key=PRODUCER,
     steps=(
