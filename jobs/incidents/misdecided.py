@@ -90,15 +90,19 @@ def _completed(decisions: DataFrame) -> DataFrame:
         F.col("data_epoch").alias("producer_epoch"),
         F.col("commit").alias("decided_commit"),
         "shares_epoch",
+        "transactional_id",
         "start_ms",
         F.explode("partitions").alias("listed"),
     )
     of_epoch = Window.partitionBy(*KEY)
     commits = F.col("decided_commit")
     both_ways = F.min(commits).over(of_epoch) != F.max(commits).over(of_epoch)
+    # Ids that share a producer id have each their own transaction of an epoch.
+    ids = F.col("transactional_id")
+    of_several = F.min(ids).over(of_epoch) != F.max(ids).over(of_epoch)
     return exploded.withColumns(
         {
-            "shared": F.max("shares_epoch").over(of_epoch),
+            "shared": F.max("shares_epoch").over(of_epoch) | of_several,
             "both_ways": both_ways,
             "begun_ms": F.min("start_ms").over(of_epoch),
         }

@@ -74,6 +74,19 @@ def _set_groups_back(*of: str) -> Step:
     )
 
 
+def correct_groups(lacking: str, wrongly: str) -> tuple[Step, ...]:
+    """The steps for groups whose commits have the outcome of a wrong marker; none is open.
+
+    `lacking`, `wrongly`: kinds of consequences: a group lacks a commit, or has an aborted one.
+    """
+    return (
+        stop_groups(lacking, wrongly),
+        set_groups(lacking),
+        _set_groups_back(wrongly),
+        start_groups(lacking, wrongly),
+    )
+
+
 def abort_offsets(*of: str, back: tuple[str, ...] = ()) -> tuple[Step, ...]:
     """The steps that end offset commits which hang, and set what is lacking of other kinds.
 

@@ -63,6 +63,9 @@ INDEX_DECIDES = (
     "as long as a broker has the index that it wrote with the marker, read_committed consumers get "
     "the decided outcome of that transaction from it"
 )
+OFFSETS_BY_MARKERS = (
+    f"a group coordinator that loads {OFFSETS_TOPIC} goes by the markers, whatever an index says"
+)
 
 
 @dataclass(frozen=True)
@@ -122,7 +125,9 @@ class IncidentLine:
     def _of_index(self) -> str:
         """What it means that an index contradicts a marker."""
         if self.kind == "changed_marker":
-            return INDEX_DECIDES
+            told = [INDEX_DECIDES] if set(self.topics) - {OFFSETS_TOPIC} else []
+            told += [OFFSETS_BY_MARKERS] if OFFSETS_TOPIC in self.topics else []
+            return "; ".join(told) or INDEX_DECIDES
         counted = any(effect.kind in AGAINST_DECISION for effect in self.effects)
         return INDEX_CAUSES if counted else INDEX_CONTRADICTS
 

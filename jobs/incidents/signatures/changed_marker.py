@@ -22,6 +22,8 @@ Known bug: none.
 
 from typing import Any
 
+from jobs.incidents.offset_steps import correct_groups
+from jobs.incidents.outcome_steps import INVISIBLE, VISIBLE
 from jobs.incidents.signature import (
     DIVERGED_ALIKE,
     EXTRA_ENTRY,
@@ -92,6 +94,14 @@ SIGNATURE = Signature(
             cannot="the right marker, if no replica and no backup has it",
             unless=(DIVERGED_ALIKE,),
         ),
+        Step(
+            "In __consumer_offsets: a group coordinator goes by the markers when it loads the "
+            "partition, and not by the index. Set the groups before its broker is started again, "
+            "or another one leads the partition",
+            of=(INVISIBLE, VISIBLE),
+            offsets=True,
+        ),
+        *correct_groups(INVISIBLE, VISIBLE),
         Step(
             "Compare what consumers received. As long as the index is the old one, read_committed "
             "consumers get the decided outcome of this transaction. But behind an ABORT that was "

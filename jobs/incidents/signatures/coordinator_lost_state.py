@@ -20,14 +20,8 @@ whose copies were taken at different moments.
 Known bug: KAFKA-16352, KAFKA-19999, KAFKA-9777 for decisions that are never completed.
 """
 
-from jobs.incidents.offset_steps import (
-    abort_offsets,
-    of_clients,
-    set_groups,
-    start_groups,
-    stop_groups,
-)
-from jobs.incidents.outcome_steps import INVISIBLE, correct_results, produce_again
+from jobs.incidents.offset_steps import abort_offsets, correct_groups, of_clients
+from jobs.incidents.outcome_steps import INVISIBLE, VISIBLE, correct_results, produce_again
 from jobs.incidents.signature import (
     DECISION_LOST,
     FORGOTTEN,
@@ -143,9 +137,7 @@ SIGNATURE = Signature(
         ),
         *OF_FORGOTTEN,
         correct_results(),
-        stop_groups(INVISIBLE),
-        set_groups(INVISIBLE),
-        start_groups(INVISIBLE),
+        *correct_groups(INVISIBLE, VISIBLE),
         produce_again(),
     ),
 )

@@ -11,7 +11,8 @@ is judged only if the coordinator decided exactly one transaction in it. The fir
 version 2 shares its epoch with those before it: nothing is reported if the coordinator decided as
 many aborts for that partition as it has ABORT markers; a marker that was sent again does not count.
 If the coordinator's log has the producer id no longer, or was compacted, nobody knows how many
-there were. An operator may have aborted hanging data that were not part of the transaction.
+there were. An operator may have aborted hanging data that were not part of the transaction. Where
+two transactional ids share the producer id (txnlog_pid_shared), each has its own outcome.
 
 Evidence: the first batch of the offset commits, the first batch of the output, and the
 coordinator's record.
@@ -39,7 +40,7 @@ from udfs.rules.logic import surely
 
 
 def _raised(which: str) -> Column:
-    """Whether a marker raised the epoch of the data: then no other transaction has that epoch."""
+    """Whether a marker raised the epoch of the data: then no other one of its id has that epoch."""
     raised: Column = raised_by_one(F.col(f"output.{which}_epoch"), F.col("producer_epoch"))
     return raised
 
@@ -64,6 +65,12 @@ def _aborted_by_coordinator() -> Column:
     return _of_older() & surely(accounted)
 
 
+def _of_several_ids() -> Column:
+    """Whether several ids have the producer id, each with a transaction of that epoch."""
+    shared: Column = F.col("history").isNotNull() & F.col("history.decisions").isNull()
+    return shared
+
+
 def _no_longer_there() -> Column:
     """Whether the coordinator's log is in the dump, and lacks the history of the epoch.
 
@@ -85,6 +92,8 @@ CHECK = Check(
     source="KIP-98, KIP-890; GroupCoordinator.completeTransaction",
     fires=lambda: F.col("output").isNotNull(),
     excuses=(
+        # Each may have its own outcome: txnlog_pid_shared reports what is wrong.
+        explained(OTHER_OUTCOME, _of_several_ids),
         explained(EMPTY_TRANSACTION_POSSIBLE, lambda: ~_raised("committed") & ~_one_transaction()),
         inconclusive(
             UNSTABLE_TAIL,
