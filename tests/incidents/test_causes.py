@@ -75,6 +75,14 @@ def test_a_fault_of_the_partition_and_one_of_the_producer_elsewhere_are_not_the_
     assert KINDS[kinds(findings(mismatch, own))[0]] == "skipped_markers"
 
 
+def test_late_data_are_late_beside_a_marker_that_was_skipped_in_another_partition() -> None:
+    late = One("late_write_after_marker", producer=2, at=AN_HOUR_MS)
+    skipped = One(MISSING_MARKER, producer=2, places=((1, 0),), at=AN_HOUR_MS)
+    assert [KINDS[one] for one in kinds(findings(late, skipped))] == [
+        "late_write", "skipped_markers",
+    ]  # fmt: skip
+
+
 def test_a_finding_that_proves_nothing_is_no_evidence_beside_another() -> None:
     made = findings(One(HANGS), One(DIVERGED, violation=False))
     assert KINDS[kinds(made)[0]] == "late_write"

@@ -56,9 +56,12 @@ def _explains(finding: Traits) -> Any:
     late = (finding.one_of(*LATE) & ~finding.one_of(FORGOTTEN)) | (
         follows & ~finding.of_producer(FORGOTTEN)
     )
+    # Of such data it is proven that their epoch had its marker.
+    proven = finding.one_of("late_write_after_marker")
     had_marker = of_one_end(finding, MISSING_MARKER) | finding.of_both(CLEANED_DATA)
     ended = finding.one_of(*UNLISTED) & finding.of_both(UNLISTED_MARKER, UNDECIDED_MARKER)
-    return late & ~of_zombie(finding) & ~had_marker & ~ended & ~of_one_end(finding, DECISION_LOST)
+    other = of_zombie(finding) | (had_marker & ~proven) | ended
+    return late & ~other & ~of_one_end(finding, DECISION_LOST)
 
 
 SIGNATURE = Signature(

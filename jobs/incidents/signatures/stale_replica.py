@@ -39,7 +39,7 @@ SNAPSHOTS = ("snapshot_state_mismatch", "snapshot_foreign_producer")
 # Files from which a broker that starts makes others anew.
 REBUILT = (
     "index_entry_invalid", "timeindex_invalid", *INDEXED_OUTCOME, "txnindex_malformed",
-    "txnindex_empty_transaction", "txnindex_wrong_first_offset", "txnindex_wrong_lso",
+    "txnindex_wrong_first_offset", "txnindex_wrong_lso",
 )  # fmt: skip
 # Data that the cleaner passed, without the marker that decided them.
 UNENDED = (CLEANED_DATA, "aborted_data_below_cleaned_bound")
@@ -49,7 +49,7 @@ STALE = (
     "hw_below_log_start", "log_start_beyond_end", "recovery_point_beyond_log_end",
     "leader_epoch_checkpoint_mismatch", "leader_epoch_regression", "index_entry_invalid",
     "timeindex_invalid", *INDEXED_OUTCOME,
-    "txnindex_empty_transaction", "txnindex_wrong_first_offset", "txnindex_wrong_lso",
+    "txnindex_wrong_first_offset", "txnindex_wrong_lso",
     *SNAPSHOTS, "snapshot_corrupt", "txnindex_malformed", CLEANED_DATA,
     "aborted_data_below_cleaned_bound", "offset_not_increasing",
 )  # fmt: skip
