@@ -20,7 +20,7 @@ from jobs.incidents.lineage import Traffic
 from jobs.incidents.lost import first_differences
 from jobs.incidents.signature import DIVERGED
 from jobs.model.counted import count
-from jobs.model.dump import DumpPartition, cleaned_below
+from jobs.model.dump import DumpPartition, files_cleaned_below
 from jobs.model.incident import NOT_DUMPED
 from jobs.model.transactions import all_runs
 from jobs.replay.offsets import in_effect
@@ -159,9 +159,9 @@ def _input_commits(audit: Audit, copies: Sequence[Row]) -> DataFrame:
 
 
 def _has_its_head(partition: DumpPartition) -> bool:
-    """Whether nothing of a copy was cleaned, nor taken from its head."""
+    """Whether no cleaner of its broker passed a copy, and nothing was taken from its head."""
     begins = partition.segments[0].base_offset if partition.segments else None
-    return begins == 0 and not cleaned_below(partition)
+    return begins == 0 and not files_cleaned_below(partition)
 
 
 def _copies_of_groups(audit: Audit) -> list[Row]:

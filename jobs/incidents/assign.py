@@ -35,6 +35,7 @@ from jobs.incidents.signature import (
     OF_LOWER_EPOCH,
     UNDECIDED_MARKER,
 )
+from jobs.incidents.versions import Version2
 from jobs.model.found import (
     AFTER_THE_END,
     ALL_ABORTED,
@@ -62,7 +63,7 @@ MOST_TOPICS = 20
 UNKNOWN = -1
 
 
-def placed(findings: DataFrame, moments: DataFrame, of_version_2: DataFrame | None) -> DataFrame:
+def placed(findings: DataFrame, moments: DataFrame, of_version_2: Version2 | None) -> DataFrame:
     """One row a finding and place: `incident` (null: none), kind, label, finding, verdict, at.
 
     completed, data_epoch, decided_offset: of the decision that it is about, see
@@ -84,12 +85,12 @@ def placed(findings: DataFrame, moments: DataFrame, of_version_2: DataFrame | No
 
 
 def with_moments(
-    findings: DataFrame, moments: DataFrame, of_version_2: DataFrame | None
+    findings: DataFrame, moments: DataFrame, of_version_2: Version2 | None
 ) -> DataFrame:
     """What `assign` takes: a row a finding and place, and the moments, in one partition."""
     told = findings.withColumn("of_version_2", F.lit(None).cast("boolean"))
     if of_version_2 is not None:
-        known = small(of_version_2.withColumn("given", F.lit(True)))
+        known = small(of_version_2.producers.withColumn("given", F.lit(True)))
         is_above = ~surely(F.col("producer_epoch") <= F.col("older_up_to"))
         is_above |= surely(F.array_contains("given_epochs", F.col("producer_epoch")))
         told = (
@@ -97,7 +98,23 @@ def with_moments(
             .withColumn("of_version_2", F.col("given") & is_above)
             .drop("given", "older_up_to", "given_epochs")
         )
+        told = told if of_version_2.sole is None else _of_listed(told, of_version_2.sole)
     return _rows(told).unionByName(moments, allowMissingColumns=True).coalesce(1)
+
+
+def _of_listed(findings: DataFrame, sole: DataFrame) -> DataFrame:
+    """No finding of version 2 where the only transaction of its epoch does not list the partition.
+
+    The coordinator owed no marker there. `sole`: of `jobs.incidents.versions.sole_decisions`.
+    """
+    of_epoch = sole.select("producer_id", F.col("data_epoch").alias("producer_epoch"), "partitions")
+    place = F.concat_ws("-", "topic", "partition")
+    unlisted = surely(~F.array_contains("partitions", place))
+    return (
+        findings.join(small(of_epoch), on=["producer_id", "producer_epoch"], how="left")
+        .withColumn("of_version_2", F.col("of_version_2") & ~unlisted)
+        .drop("partitions")
+    )
 
 
 def _rows(findings: DataFrame) -> DataFrame:

@@ -16,7 +16,8 @@ from jobs.incidents.known import EPOCH, Known, shaped, written
 from jobs.incidents.misindexed import contradicted, misindexed
 from jobs.incidents.outcome_steps import INVISIBLE, VISIBLE
 from jobs.incidents.ranges import contiguous, without_others
-from jobs.incidents.signature import AGAIN, MISSING_MARKER, ZOMBIE
+from jobs.incidents.signature import AGAIN, BUMPED, BUMPED_BY_2, MISSING_MARKER, ZOMBIE
+from jobs.incidents.versions import sole_decisions
 from jobs.incidents.whose import apart_from, is_proven, nearest, whose
 from jobs.model.ending import runs_here
 from jobs.model.owners import with_coordinator
@@ -49,13 +50,14 @@ def misdecided(
     """
     completed = kept.keep(_completed(decisions))
     indexed = contradicted(placed, labels)
-    told = _against_markers(placed, labels, completed, indexed, known, kept)
+    told = _against_markers(placed, labels, decisions, completed, indexed, known, kept)
     return told if indexed is None else [*told, misindexed(indexed, completed, known)]
 
 
 def _against_markers(
     placed: DataFrame,
     labels: Collection[str],
+    decisions: DataFrame,
     completed: DataFrame,
     indexed: DataFrame | None,
     known: Known,
@@ -67,6 +69,8 @@ def _against_markers(
     """
     of_key = (*KEY, "decided_commit", "shared", "begun_ms")
     by_key = completed.filter(~F.col("shared")).select(*of_key).distinct()
+    if not {BUMPED, BUMPED_BY_2}.isdisjoint(labels):
+        by_key = by_key.unionByName(_unlisted(placed, decisions))
     found = None if OF_SHARED.isdisjoint(labels) else _in_shared_epochs(placed, completed)
     if found is None:
         return _counted(by_key, placed, indexed, known, kept)
@@ -106,6 +110,27 @@ def _completed(decisions: DataFrame) -> DataFrame:
             "both_ways": both_ways,
             "begun_ms": F.min("start_ms").over(of_epoch),
         }
+    )
+
+
+def _unlisted(placed: DataFrame, decisions: DataFrame) -> DataFrame:
+    """Of findings about data that the only transaction of their epoch aborted, and does not list.
+
+    A row an epoch and partition, with the columns of by_key: no marker of it hides them there.
+    """
+    found = placed.filter(F.col("label").isin(BUMPED, BUMPED_BY_2)).select(
+        "producer_id",
+        F.col("data_epoch").cast("int").alias("producer_epoch"),
+        F.concat_ws("-", "topic", "partition").alias("listed"),
+    )
+    aborted = (
+        sole_decisions(decisions)
+        .filter(~F.col("decided_commit"))
+        .withColumnsRenamed({"data_epoch": "producer_epoch"})
+    )
+    both = inner(found.distinct(), small(aborted), on=[*EPOCH])
+    return both.filter(~F.array_contains("partitions", F.col("listed"))).select(
+        *KEY, "decided_commit", F.lit(False).alias("shared"), "begun_ms"
     )
 
 

@@ -22,6 +22,7 @@ CLAIM_AN_ABSENCE = {
     "data_in_unlisted_partition": "no record lists the partition",
     "hanging_transaction": "no marker, and no coordinator that runs it",
     "late_write_after_marker": "no transaction that the write belongs to",
+    "marker_coordinator_epoch_mismatch": "no later transaction of the epoch",
     "marker_in_unlisted_partition": "no Prepare record lists the partition",
     "marker_outcome_mismatch": "no Prepare record of this outcome",
     "marker_protocol_mixed": "no Prepare record of the other protocol",

@@ -30,26 +30,27 @@ def read_input_commits(
 ) -> Iterator[pa.RecordBatch]:
     """For `mapInArrow` over rows of SPLIT of `__consumer_offsets`: rows of INPUT_COMMITS.
 
-    `whole`: partition_index of those that neither cleaner nor retention took anything of.
+    `whole`: partition_index of those that lack no offset, and that no cleaner of their broker
+    passed. A batch may still lack records, where the copy was fetched from a broker that cleaned.
     """
     for batch in batches:
         for split in batch.to_pylist():
             with split_again(split) as source:
-                complete = split["partition_index"] in whole
-                found = _of_split(source, split, options)
-                rows = [row | {"whole": complete} for row in found]
+                mine = split["partition_index"] in whole
+                rows = list(_of_split(source, split, mine, options))
             if rows:
                 yield pa.RecordBatch.from_pylist(rows, schema=COMMITS)
 
 
 def _of_split(
-    source: ByteRange, split: dict[str, Any], options: DecodeOptions
+    source: ByteRange, split: dict[str, Any], whole: bool, options: DecodeOptions
 ) -> Iterator[dict[str, Any]]:
     frames = segment_frames(source, split, options)
     decoded = decode_batches(source, frames.positions, split["topic"], options)
     headers = decoded.headers
     if not (headers.transactional & readable(decoded)).any():
         return
+    filled = bool((headers.record_count > headers.last_offset_delta).all())
     found = offsets_split(source, decoded, split, options.max_decompressed_bytes)
     commits, record = found.commits()
     batch = found.batch_of(record)
@@ -79,6 +80,7 @@ def _of_split(
             "partition": names["committed_partition"],
             "producer_id": int(producer[start]),
             "commits": pack_block(rows.slice(start, end - start)),
+            "whole": whole and filled,
         }
 
 

@@ -23,6 +23,7 @@ happens with `transaction.partition.verification.enable=false`, or with an older
 from typing import Any
 
 from jobs.incidents.offset_steps import ENDS
+from jobs.incidents.outcome_steps import correct_results
 from jobs.incidents.signature import (
     CAME_LATE,
     CLEANED_DATA,
@@ -80,6 +81,7 @@ SIGNATURE = Signature(
     key=MOMENT,
     steps=(
         *ENDS,
+        correct_results(),
         Step(
             "Set transaction.partition.verification.enable=true on brokers from 3.6 on (of offset "
             "commits they verify from 3.7 on), and move to transaction.version 2 (4.0)",

@@ -9,7 +9,8 @@ a deposed coordinator still decided transactions. A higher one means that a coor
 transaction that was already complete.
 
 Before transaction.version 2 several transactions share an epoch. A marker may then belong to any of
-them whose Prepare and Complete records enclose it by timestamp.
+them whose Prepare and Complete records enclose it by timestamp, or, where the copy of
+`__transaction_state` is older than the marker, to one that it does not have.
 
 When it is legal: in clusters with ZooKeeper the leader epoch may rise without a new coordinator, so
 a lower one is reported only if the decision is of transaction.version 2, or the
@@ -27,6 +28,7 @@ from pyspark.sql import functions as F
 from jobs.model.found import PREPARE_RECORD
 from jobs.verify.check import WARNING, Check, Proof, text
 from jobs.verify.verdict import (
+    DUMP_BEFORE_EVENT,
     OPERATOR_ABORT,
     UNSTABLE_TAIL,
     VERSION_DEPENDENT,
@@ -80,6 +82,15 @@ CHECK = Check(
             lambda: (
                 ~_too_old()
                 & ~is_replicated(F.col("complete_offset"), F.col("coordinator_replicated_below"))
+            ),
+        ),
+        # Of a later transaction with that epoch, which the copy of the log may be too old for.
+        inconclusive(
+            DUMP_BEFORE_EVENT,
+            lambda: (
+                _too_new()
+                & (F.col("with_transaction_version_1") == 1)
+                & ~F.col("history_after_all")
             ),
         ),
         suspect(VERSION_DEPENDENT, lambda: ~F.col("of_no_coordinator")),
