@@ -194,10 +194,12 @@ def what_holds(given: Situation) -> str:
         (HANGING, ("hanging_transaction",)),
         (LATE_WRITE, ("late_write_after_marker",)),
         (CLEANED, LOST_ITS_MARKER),
-        (FOREIGN_DATA, (*NEVER_LISTED, *FENCED_DATA)),
+        (FOREIGN_DATA, NEVER_LISTED),
     ):
         if given.proven(*codes):
             return holds
+    if any(row["offset_first"] <= given.start for row in given.proven(*FENCED_DATA)):
+        return FOREIGN_DATA
     if given.two_phase_commit:
         return TWO_PHASE_COMMIT
     if given.findings(*UNENDED):

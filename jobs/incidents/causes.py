@@ -121,6 +121,20 @@ class ArrayTraits:
         known = self._findings.producer[self._findings.row_finding] >= 0
         return self._of_finding(_alike(self._mine, self._weighty_rows(*codes) & known) & known)
 
+    def contains(self, *codes: str) -> Booleans:
+        """See `Traits`."""
+        findings = self._findings
+        chosen = np.flatnonzero(self._weighty_rows(*codes))
+        offsets, rank = np.unique(findings.row_offset[chosen], return_inverse=True)
+        # Of a topic partition and producer, and within it by offset.
+        begun = np.sort(self._mine[chosen] * (offsets.size + 1) + rank.reshape(-1))
+        base = self._mine * (offsets.size + 1)
+        first = base + np.searchsorted(offsets, findings.row_offset)
+        behind = base + np.searchsorted(offsets, findings.row_last, side="right")
+        known = findings.producer[findings.row_finding] >= 0
+        inside = np.searchsorted(begun, first) < np.searchsorted(begun, behind)
+        return self._of_finding(inside & known)
+
     def of_moment(self, *codes: str) -> Booleans:
         """See `Traits`."""
         at = self._findings.at

@@ -12,12 +12,13 @@ from jobs.incidents.lost import lost
 from jobs.incidents.misdecided import misdecided
 from jobs.incidents.ranges import contiguous
 from jobs.incidents.signature import AGAIN, BLOCKED, DIVERGED, FORGOTTEN, IN_NONE, LOST
-from jobs.model.ending import NAMES, UNENDED, ending, older_epoch
+from jobs.model.ending import FENCED_DATA, NAMES, UNENDED, ending, older_epoch
 from jobs.model.owners import with_coordinator
 from jobs.spark.joins import inner, small
 from jobs.spark.kept import KeptFrames
 from schemas.verdicts import VIOLATION
 from udfs.arrow.data_between import Between
+from udfs.rules.logic import surely
 
 TWICE = frozenset({"duplicate_batch", *AGAIN})
 CUT = frozenset({LOST, DIVERGED})
@@ -79,7 +80,8 @@ def _blocked(placed: DataFrame, known: Known, kept: KeptFrames) -> DataFrame:
             & (F.col("s.topic") == F.col("w.topic"))
             & (F.col("s.partition") == F.col("w.partition"))
             & (F.col("s.producer_id") == F.col("w.producer_id"))
-            & (F.col("w.last") >= F.col("s.start_offset")),
+            & (F.col("w.last") >= F.col("s.start_offset"))
+            & ~surely(F.col("w.fenced_from") > F.col("s.start_offset")),
         )
         .groupBy("s.partition_index", "s.producer_id")
         .agg(
@@ -141,18 +143,20 @@ def _waiting(known: Known) -> DataFrame:
 def _unended(placed: DataFrame) -> DataFrame:
     """Proven findings that data lie open which nothing will end, or not as it was decided.
 
-    Columns: PLACE, producer_id, incident, first and last (offsets), all_aborted (ABORT is proven to
-    be what was decided about all that lies open).
+    Columns: PLACE, producer_id, incident, first and last (offsets), fenced_from (of data of an old
+    epoch: they are the transaction only if it begins with them), all_aborted (ABORT is proven to be
+    what was decided about all that lies open).
     """
-    found = placed.filter(
-        F.col("label").isin(*UNENDED, FORGOTTEN) & (F.col("verdict") == VIOLATION)
-    )
+    fenced = F.col("label").isin(*FENCED_DATA, *AGAIN)
+    about_open = F.col("label").isin(*UNENDED, FORGOTTEN) | fenced
+    found = placed.filter(about_open & (F.col("verdict") == VIOLATION))
     return found.select(
         *PLACE,
         "producer_id",
         "incident",
         F.col("offset_first").alias("first"),
         F.coalesce("offset_last", "offset_first").alias("last"),
+        F.when(fenced, F.col("offset_first")).alias("fenced_from"),
         "all_aborted",
     )
 

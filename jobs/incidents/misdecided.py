@@ -16,7 +16,14 @@ from jobs.incidents.known import EPOCH, Known, shaped, written
 from jobs.incidents.misindexed import contradicted, misindexed
 from jobs.incidents.outcome_steps import INVISIBLE, VISIBLE
 from jobs.incidents.ranges import contiguous, without_others
-from jobs.incidents.signature import AGAIN, BUMPED, BUMPED_BY_2, MISSING_MARKER, ZOMBIE
+from jobs.incidents.signature import (
+    AGAIN,
+    BUMPED,
+    BUMPED_BY_2,
+    FENCED,
+    MISSING_MARKER,
+    OF_LOWER_EPOCH,
+)
 from jobs.incidents.versions import sole_decisions
 from jobs.incidents.whose import apart_from, is_proven, nearest, whose
 from jobs.model.ending import runs_here
@@ -51,7 +58,17 @@ def misdecided(
     completed = kept.keep(_completed(decisions))
     indexed = contradicted(placed, labels)
     told = _against_markers(placed, labels, decisions, completed, indexed, known, kept)
-    return told if indexed is None else [*told, misindexed(indexed, completed, known)]
+    if indexed is None:
+        return told
+    return [*told, misindexed(indexed, completed, _doubted(placed), known)]
+
+
+def _doubted(placed: DataFrame) -> DataFrame:
+    """One row a producer_id and partition (listed) with a marker that is wrong or missing."""
+    found = placed.filter(F.col("label").isin(*CONTRADICTED, MISSING_MARKER))
+    return found.select(
+        "producer_id", F.concat_ws("-", "topic", "partition").alias("listed")
+    ).distinct()
 
 
 def _against_markers(
@@ -87,7 +104,7 @@ def _completed(decisions: DataFrame) -> DataFrame:
     """One row a decision and partition: KEY, decided_commit, shared (transactions share it).
 
     both_ways: they were committed and aborted. begun_ms: when the first of them began, in ms of the
-    coordinator's clock; -1 or null: not told.
+    coordinator's clock; -1: one does not tell.
     """
     exploded = decisions.filter(F.col("complete_offset").isNotNull()).select(
         "producer_id",
@@ -108,7 +125,7 @@ def _completed(decisions: DataFrame) -> DataFrame:
         {
             "shared": F.max("shares_epoch").over(of_epoch) | of_several,
             "both_ways": both_ways,
-            "begun_ms": F.min("start_ms").over(of_epoch),
+            "begun_ms": F.min(F.coalesce("start_ms", F.lit(-1))).over(of_epoch),
         }
     )
 
@@ -223,7 +240,7 @@ def _fenced(placed: DataFrame) -> DataFrame:
 
     What its transaction had, was acknowledged before its end.
     """
-    proven = F.col("label").isin(*ZOMBIE, *AGAIN) & (F.col("verdict") == VIOLATION)
+    proven = F.col("label").isin(FENCED, OF_LOWER_EPOCH, *AGAIN) & (F.col("verdict") == VIOLATION)
     return placed.filter(proven).select(
         *PLACE,
         "producer_id",

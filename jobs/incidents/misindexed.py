@@ -23,6 +23,8 @@ from schemas.verdicts import VIOLATION
 from udfs.rules.attribution import epoch_given_again
 from udfs.rules.logic import surely
 
+# The signature of an index that contradicts its log.
+WRONG_INDEX = "stale_replica"
 RANGES_OF = ("incident", *PLACE, "kind")
 
 
@@ -30,7 +32,8 @@ def contradicted(placed: DataFrame, labels: Collection[str]) -> DataFrame | None
     """Findings that an index contradicts a marker which consumers depend on; None for none.
 
     PLACE, producer_id, from_offset, to_offset (data and marker, inclusive), aborted (by its marker,
-    though not by the index), index_incident. `placed`, `labels`: see `jobs.incidents.misdecided`.
+    though not by the index), index_incident and index_kind. `placed`, `labels`: see
+    `jobs.incidents.misdecided`.
     """
     if set(INDEXED_OUTCOME).isdisjoint(labels):
         return None
@@ -42,16 +45,32 @@ def contradicted(placed: DataFrame, labels: Collection[str]) -> DataFrame | None
         F.col("offset_last").alias("to_offset"),
         (F.col("label") == LACKS_ENTRY).alias("aborted"),
         F.col("incident").alias("index_incident"),
+        F.col("kind").alias("index_kind"),
     )
 
 
-def misindexed(indexed: DataFrame, completed: DataFrame, known: Known) -> DataFrame:
+def misindexed(
+    indexed: DataFrame, completed: DataFrame, doubted: DataFrame, known: Known
+) -> DataFrame:
     """Rows of CONSEQUENCE without audit_id: where the marker is as decided, and the index is not.
 
-    `completed`: one row a decision and partition: EPOCH, listed, decided_commit, begun_ms.
+    `completed`: one row a decision and partition: EPOCH, listed, decided_commit, both_ways, shared,
+    begun_ms. `doubted`: one row a producer_id and partition (listed) in which a marker has another
+    outcome than was decided, or is missing: of an epoch that transactions share and that was
+    decided both ways, no marker is known to be right there. What else than a wrong index a finding
+    shows has consequences of its own. Those who read from another copy get what its index says.
     """
-    decided = completed.select(*EPOCH, "listed", "decided_commit", "begun_ms").distinct()
-    there = inner(written(known), decided, on=[*EPOCH, "listed"]).filter(
+    either = completed.filter(F.col("shared") & F.col("both_ways"))
+    known_outcome = completed.filter(~(F.col("shared") & F.col("both_ways"))).unionByName(
+        either.join(small(doubted), on=["producer_id", "listed"], how="left_anti")
+    )
+    decided = known_outcome.select(*EPOCH, "listed", "decided_commit", "begun_ms").distinct()
+    wrong = small(indexed.filter(F.col("index_kind") == WRONG_INDEX)).alias("i")
+    stable = known.states.select("partition_index", "last_stable_offset")
+    reached = inner(written(known), small(stable), on="partition_index").filter(
+        F.col("last_offset") < F.col("last_stable_offset")
+    )
+    there = inner(reached, decided, on=[*EPOCH, "listed"]).filter(
         (F.col("decided_commit") == (F.col("outcome") == "commit"))
         & F.col("outcome").isin("commit", "abort")
         & ~surely(
@@ -62,7 +81,7 @@ def misindexed(indexed: DataFrame, completed: DataFrame, known: Known) -> DataFr
     told = (
         there.alias("r")
         .join(
-            small(indexed).alias("i"),
+            wrong,
             about("r", "i", "first_offset") & (F.col("i.aborted") == aborted),
         )
         .select(
@@ -71,6 +90,8 @@ def misindexed(indexed: DataFrame, completed: DataFrame, known: Known) -> DataFr
             F.when(aborted, VISIBLE).otherwise(INVISIBLE).alias("kind"),
             F.lit(1).alias("transactions"),
         )
+        # An index may have two wrong entries of one transaction.
+        .dropDuplicates(["partition_index", *EPOCH, "first_offset"])
     )
     summed = contiguous(
         without_others(told, known),

@@ -67,7 +67,7 @@ def _set_groups_back(*of: str) -> Step:
         "In __consumer_offsets: where the newest commit of a group is an aborted one, set the "
         "group back to its commit before that one. It skipped input whose output was aborted. "
         f"{NAMED}",
-        before=NO_MEMBER,
+        before=f"{NO_MEMBER}, and the output of that transaction is aborted",
         check="kafka-consumer-groups.sh --describe shows these offsets",
         of=of,
         offsets=True,

@@ -105,6 +105,12 @@ class Traits(Protocol):
         Data have one fate.
         """
 
+    def contains(self, *codes: str) -> Any:
+        """Whether such a finding of its producer begins in its own range of the topic partition.
+
+        Suspect or proven.
+        """
+
     def of_moment(self, *codes: str) -> Any:
         """Whether its producer id has such a finding of about the same moment.
 
@@ -118,12 +124,10 @@ def of_zombie(finding: Traits) -> Any:
 
     Where a marker is missing, or data came without a transaction, these are what lies open.
     """
-    lies_open = (
-        BUMPED, HANGING, OPEN_DATA, "lso_stuck", "pending_offsets_stuck",
-        "open_transaction_overdue", "marker_stale",
-    )  # fmt: skip
+    lies_open = finding.one_of(BUMPED, HANGING, OPEN_DATA, "marker_stale")
     otherwise = finding.of_both(MISSING_MARKER, "late_write_after_marker", *UNLISTED)
-    return finding.one_of(*lies_open) & finding.of_both(*ZOMBIE) & ~otherwise
+    fenced = finding.contains(FENCED, OF_LOWER_EPOCH)
+    return lies_open & fenced & ~otherwise & ~finding.one_of(FORGOTTEN)
 
 
 def of_one_end(finding: Traits, *codes: str) -> Any:

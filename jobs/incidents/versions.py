@@ -71,10 +71,12 @@ def sole_decisions(decisions: DataFrame) -> DataFrame:
     those that are complete: under transaction.version 2 an epoch is one transaction.
     """
     ended = decisions.filter(F.col("complete_offset").isNotNull())
+    # A record is in each copy of the coordinator's log.
+    decided = F.count_distinct("transactional_id", "prepare_offset")
     by_epoch = ended.groupBy("producer_id", "data_epoch").agg(
         F.max("commit").alias("decided_commit"),
         F.flatten(F.collect_set("partitions")).alias("partitions"),
-        F.min("start_ms").alias("begun_ms"),
-        (F.max("shares_epoch") | (F.count("*") > 1)).alias("shared"),
+        F.min(F.coalesce("start_ms", F.lit(-1))).alias("begun_ms"),
+        (F.max("shares_epoch") | (decided > 1)).alias("shared"),
     )
     return by_epoch.filter(~F.col("shared")).drop("shared")

@@ -53,7 +53,9 @@ INDEX_CONTRADICTS = (
     "index or a marker is wrong"
 )
 # Where the decisions of the coordinator tell that the markers are right.
-INDEX_CAUSES = "an index of a broker tells consumers so, against the markers and their decisions"
+INDEX_CAUSES = (
+    "the index of a broker tells those who read from it so, against the markers and their decisions"
+)
 NOT_DUMPED = f"{OFFSETS_TOPIC} is not in the dump"
 COMMITS_GONE = (
     f"{OFFSETS_TOPIC} was cleaned, begins late or cannot be read in places, so commits may be gone"

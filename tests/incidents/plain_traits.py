@@ -42,6 +42,9 @@ class PlainTraits:
     def of_both(self, *codes: str) -> np.bool_:
         return self.beside(*codes) & self.of_producer(*codes)
 
+    def contains(self, *codes: str) -> np.bool_:
+        return self.of_both(*codes)
+
     def of_moment(self, *codes: str) -> np.bool_:
         return self._any(self.producer, codes)
 

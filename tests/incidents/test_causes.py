@@ -1,5 +1,6 @@
 """Which findings have one cause: arrays of all findings, beside what each alone would say."""
 
+from dataclasses import replace
 from itertools import permutations
 from typing import NamedTuple
 
@@ -11,11 +12,12 @@ from jobs.incidents.causes import (
     KINDS,
     MOST_OF_A_KIND,
     NO_INCIDENT,
+    ArrayTraits,
     Findings,
     incidents,
     kinds,
 )
-from jobs.incidents.signature import LOST, MISSING_MARKER
+from jobs.incidents.signature import FORGOTTEN, LOST, MISSING_MARKER
 
 HANGS, OPEN_DATA, DIVERGED = (
     "hanging_transaction", "open_data_of_completed_transaction", "replica_divergence",
@@ -80,6 +82,44 @@ def test_late_data_are_late_beside_a_marker_that_was_skipped_in_another_partitio
     skipped = One(MISSING_MARKER, producer=2, places=((1, 0),), at=AN_HOUR_MS)
     assert [KINDS[one] for one in kinds(findings(late, skipped))] == [
         "late_write", "skipped_markers",
+    ]  # fmt: skip
+
+
+def test_a_finding_contains_another_of_its_producer_that_begins_in_its_range() -> None:
+    draw = np.random.default_rng(7)
+    for _ in range(100):
+        some = [
+            One(
+                str(draw.choice([ZOMBIE, HANGS])),
+                places=((int(draw.integers(2)), int(draw.integers(9))),),
+                producer=int(draw.integers(-1, 2)),
+                violation=bool(draw.integers(4)),
+            )
+            for _ in range(8)
+        ]
+        made = findings(*some)
+        made = replace(made, row_last=made.row_offset + draw.integers(0, 4, 8))
+        begun = [
+            any(
+                other.label == ZOMBIE
+                and other.violation
+                and (other.places[0][0], other.producer) == (one.places[0][0], one.producer)
+                and one.places[0][1] <= other.places[0][1] <= last
+                for other in some
+            )
+            and one.producer >= 0
+            for one, last in zip(some, made.row_last, strict=True)
+        ]
+        assert ArrayTraits(made).contains(ZOMBIE).tolist() == begun
+
+
+def test_a_zombie_explains_what_its_own_data_leave_open_and_nothing_else() -> None:
+    zombie = One(ZOMBIE, producer=1, places=((0, 5),))
+    own, later = (One(HANGS, producer=1, places=((0, at),)) for at in (5, 900))
+    forgotten = One(FORGOTTEN, producer=1, places=((0, 5),))
+    kind = kinds(findings(zombie, own, later, forgotten))
+    assert [KINDS[one] for one in kind] == [
+        "zombie_write", "zombie_write", "late_write", "coordinator_lost_state",
     ]  # fmt: skip
 
 

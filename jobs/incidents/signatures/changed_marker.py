@@ -96,8 +96,8 @@ SIGNATURE = Signature(
         ),
         Step(
             "In __consumer_offsets: a group coordinator goes by the markers when it loads the "
-            "partition, and not by the index. Set the groups before its broker is started again, "
-            "or another one leads the partition",
+            "partition, and not by the index. Where no replica has the right marker, set the "
+            "groups before a broker loads it again: before a restart, or a change of the leader",
             of=(INVISIBLE, VISIBLE),
             offsets=True,
         ),

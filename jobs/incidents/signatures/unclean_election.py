@@ -52,11 +52,11 @@ FOLLOWS = (
     MISSING_MARKER, "hanging_transaction", "open_data_of_completed_transaction", "lso_stuck",
     "offset_commit_outcome_mismatch", "committed_output_without_offsets", "hw_beyond_log_end",
     "pending_offsets_stuck", "open_transaction_overdue", "offset_commit_beyond_log_end",
-    DIVERGED_ALIKE,
+    "epoch_bump_inside_open_txn", DIVERGED_ALIKE,
 )  # fmt: skip
 # Of what was written since, or is left of what was cut off: none of it ends in front of the cut.
 BEHIND = (
-    "epoch_bump_inside_open_txn", "sequence_gap", "sequence_nonzero_at_new_epoch",
+    "sequence_gap", "sequence_nonzero_at_new_epoch",
     "torn_transaction", "marker_outcome_mismatch", "txnindex_missing_entry", "txnindex_extra_entry",
     "leader_epoch_regression", "marker_without_transaction",
 )  # fmt: skip
