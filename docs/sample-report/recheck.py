@@ -2547,6 +2547,10 @@ def without_prepare(case: Case, complete: Entry) -> bool:
 # Claims about a marker and the decision of the coordinator that it belongs to.
 
 
+# By how much the clocks of two brokers may differ.
+CLOCKS_APART_MS = 60_000
+
+
 def marker_of(case: Case) -> tuple[Proof, int, int] | None:
     """The marker that is named, its control type and coordinator epoch."""
     for one in case.proofs:
@@ -2604,8 +2608,8 @@ def torn(case: Case) -> bool | None:
 
 
 def begun(entry: Entry, marker: Batch) -> bool:
-    """Whether the transaction of a record had begun when a marker was written, by their clocks."""
-    return entry.state is not None and entry.state.start_ms <= marker.newest
+    """Whether the transaction of a record may have begun when a marker was written."""
+    return entry.state is not None and entry.state.start_ms <= marker.newest + CLOCKS_APART_MS
 
 
 def undecided(case: Case) -> bool | None:
@@ -2628,7 +2632,7 @@ def undecided(case: Case) -> bool | None:
     if any(e.state and e.state.client_version >= 2 for e in decided):
         return False
     # Transactions share the epoch. Decisions that do not list the partition are none of its own.
-    listed = [e for e in decided if e.state and case.place in e.state.places]
+    listed = [e for e in every if e.state and case.place in e.state.places]
     copy = case.copy(proof)
     early = all(e.moment_ms > batch.newest for e in listed)
     surplus = early or ended_by(copy, batch, kind) > len(listed)
