@@ -12,6 +12,7 @@ from jobs.incidents.lost import lost
 from jobs.incidents.misdecided import misdecided
 from jobs.incidents.ranges import contiguous
 from jobs.incidents.signature import AGAIN, BLOCKED, DIVERGED, FORGOTTEN, IN_NONE, LOST
+from jobs.incidents.whose import of_one_producer
 from jobs.model.ending import FENCED_DATA, NAMES, UNENDED, ending, older_epoch
 from jobs.model.owners import with_coordinator
 from jobs.spark.joins import inner, small
@@ -76,10 +77,7 @@ def _blocked(placed: DataFrame, known: Known, kept: KeptFrames) -> DataFrame:
     mine = (
         waiting.join(
             small(_unended(placed).alias("w")),
-            F.col("s.broker").eqNullSafe(F.col("w.broker"))
-            & (F.col("s.topic") == F.col("w.topic"))
-            & (F.col("s.partition") == F.col("w.partition"))
-            & (F.col("s.producer_id") == F.col("w.producer_id"))
+            of_one_producer("s", "w")
             & (F.col("w.last") >= F.col("s.start_offset"))
             & ~surely(F.col("w.fenced_from") > F.col("s.start_offset")),
         )

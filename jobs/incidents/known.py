@@ -13,6 +13,8 @@ from schemas.incident import CONSEQUENCE
 from udfs.arrow.data_between import Between
 from udfs.arrow.own_commits import CommitsIn
 from udfs.arrow.survivors import Asked
+from udfs.rules.attribution import epoch_given_again
+from udfs.rules.logic import surely
 
 COLUMNS = [field for field in CONSEQUENCE if field.name != "audit_id"]
 EPOCH = ("producer_id", "producer_epoch")
@@ -79,6 +81,16 @@ def written(known: Known) -> DataFrame:
     both = replayed.select(*names).unionByName(folded.select(*names))
     placed = inner(both, small(place), on="partition_index")
     return placed.withColumn("listed", F.concat_ws("-", "topic", "partition"))
+
+
+def ended_before(known: Known) -> Column:
+    """Whether a transaction of `written` ended before any of its epoch began that is in the log.
+
+    Asks begun_ms, the start of the first of these, ms of the coordinator's clock; -1: not told.
+    """
+    moments = F.col("ended_ms"), F.col("begun_ms"), F.lit(known.tolerance_ms)
+    before: Column = surely(epoch_given_again(*moments))
+    return before
 
 
 def shaped(rows: DataFrame, kind: Column, **values: Column) -> DataFrame:

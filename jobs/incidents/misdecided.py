@@ -12,10 +12,10 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.incidents.assign import PLACE
-from jobs.incidents.known import EPOCH, Known, shaped, written
+from jobs.incidents.known import EPOCH, Known, ended_before, shaped, written
 from jobs.incidents.misindexed import contradicted, misindexed
 from jobs.incidents.outcome_steps import INVISIBLE, VISIBLE
-from jobs.incidents.ranges import contiguous, without_others
+from jobs.incidents.ranges import RANGES_OF, contiguous, sums, without_others
 from jobs.incidents.signature import (
     AGAIN,
     BUMPED,
@@ -25,7 +25,7 @@ from jobs.incidents.signature import (
     OF_LOWER_EPOCH,
 )
 from jobs.incidents.versions import sole_decisions
-from jobs.incidents.whose import apart_from, is_proven, nearest, whose
+from jobs.incidents.whose import apart_from, is_proven, nearest, of_one_producer, whose
 from jobs.model.ending import runs_here
 from jobs.model.owners import with_coordinator
 from jobs.model.state_names import named
@@ -33,11 +33,9 @@ from jobs.spark.joins import inner, small
 from jobs.spark.kept import KeptFrames, is_known_empty
 from schemas.coordinator_states import PREPARE_ABORT
 from schemas.verdicts import VIOLATION
-from udfs.rules.attribution import epoch_given_again
 from udfs.rules.logic import surely
 
 KEY = (*EPOCH, "listed")
-RANGES_OF = ("incident", *PLACE, "kind")
 # Findings that a marker has not the outcome of its decision. Where the epoch was not decided both
 # ways, none of its decisions has it.
 CONTRADICTED = ("torn_transaction", "marker_outcome_mismatch")
@@ -199,10 +197,7 @@ def _counted(
     `by_key`: KEY, shared, begun_ms, and decided_commit: what no transaction of the partition may
     differ from that was not ended before.
     """
-    ended_before = surely(
-        epoch_given_again(F.col("ended_ms"), F.col("begun_ms"), F.lit(known.tolerance_ms))
-    )
-    of_decision = inner(written(known), by_key, on=[*KEY]).filter(~ended_before)
+    of_decision = inner(written(known), by_key, on=[*KEY]).filter(~ended_before(known))
     rows = _with_due(apart_from(of_decision, "first_offset", indexed), known)
     wrong = kept.keep(rows.filter(F.col("decided_commit") != (F.col("outcome") == "commit")))
     if is_known_empty(wrong):
@@ -213,10 +208,7 @@ def _counted(
         .alias("d")
         .join(
             small(whose(placed, "data_epoch")).alias("w"),
-            F.col("d.broker").eqNullSafe(F.col("w.broker"))
-            & (F.col("d.topic") == F.col("w.topic"))
-            & (F.col("d.partition") == F.col("w.partition"))
-            & (F.col("d.producer_id") == F.col("w.producer_id")),
+            of_one_producer("d", "w"),
         )
         # At the end of a copy the marker may lie behind it: of what is open a finding must tell.
         .filter((F.col("d.outcome") != "open") | is_proven("d.producer_epoch"))
@@ -231,7 +223,7 @@ def _counted(
     once = Window.partitionBy(*RANGES_OF, *EPOCH, "own").orderBy("first_offset")
     begins = (F.row_number().over(once) == 1).cast("int")
     ranges = without_others(told.withColumn("transactions", begins), known)
-    summed = contiguous(ranges, RANGES_OF, *_sums(), F.sum("records").alias("records"))
+    summed = contiguous(ranges, RANGES_OF, *sums(), F.sum("records").alias("records"))
     return [shaped(summed, F.col("kind"), provable=F.lit(True))]
 
 
@@ -249,10 +241,6 @@ def _fenced(placed: DataFrame) -> DataFrame:
     )
 
 
-def _sums() -> tuple[Column, Column]:
-    return F.sum("transactions").alias("transactions"), F.min("since_ms").alias("since_ms")
-
-
 def _merged(lacking: DataFrame, known: Known) -> DataFrame:
     """What took the outcome of a later marker of its epoch: a finding, and what it lies in."""
     stable = known.states.select("partition_index", "last_stable_offset")
@@ -261,10 +249,7 @@ def _merged(lacking: DataFrame, known: Known) -> DataFrame:
     found = small(lacking.select(*names)).alias("f")
     joined = rows.join(
         found,
-        F.col("d.broker").eqNullSafe(F.col("f.broker"))
-        & (F.col("d.topic") == F.col("f.topic"))
-        & (F.col("d.partition") == F.col("f.partition"))
-        & (F.col("d.producer_id") == F.col("f.producer_id"))
+        of_one_producer("d", "f")
         & F.col("f.offset_first").between(F.col("d.first_offset"), F.col("d.last_offset")),
     )
     return joined.select("d.*", "f.decided_commit", "f.incident").withColumn("kind", _kind())
@@ -273,5 +258,5 @@ def _merged(lacking: DataFrame, known: Known) -> DataFrame:
 def _counted_in_part(merged: DataFrame, known: Known) -> DataFrame:
     """The log does not show which records between two markers were the first transaction's."""
     told = merged.filter(F.col("kind").isNotNull()).withColumn("transactions", F.lit(1))
-    summed = contiguous(without_others(told, known), RANGES_OF, *_sums())
+    summed = contiguous(without_others(told, known), RANGES_OF, *sums())
     return shaped(summed, F.col("kind"), provable=F.lit(False))

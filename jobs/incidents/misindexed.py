@@ -12,20 +12,17 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.incidents.assign import PLACE
-from jobs.incidents.known import EPOCH, Known, shaped, written
+from jobs.incidents.known import EPOCH, Known, ended_before, shaped, written
 from jobs.incidents.outcome_steps import INVISIBLE, VISIBLE
-from jobs.incidents.ranges import contiguous, without_others
+from jobs.incidents.ranges import RANGES_OF, contiguous, sums, without_others
 from jobs.incidents.signature import INDEXED_OUTCOME, LACKS_ENTRY
 from jobs.incidents.whose import about
 from jobs.spark.joins import inner, small
 from schemas.topics import OFFSETS_TOPIC
 from schemas.verdicts import VIOLATION
-from udfs.rules.attribution import epoch_given_again
-from udfs.rules.logic import surely
 
 # The signature of an index that contradicts its log.
 WRONG_INDEX = "stale_replica"
-RANGES_OF = ("incident", *PLACE, "kind")
 
 
 def contradicted(placed: DataFrame, labels: Collection[str]) -> DataFrame | None:
@@ -73,9 +70,7 @@ def misindexed(
     there = inner(reached, decided, on=[*EPOCH, "listed"]).filter(
         (F.col("decided_commit") == (F.col("outcome") == "commit"))
         & F.col("outcome").isin("commit", "abort")
-        & ~surely(
-            epoch_given_again(F.col("ended_ms"), F.col("begun_ms"), F.lit(known.tolerance_ms))
-        )
+        & ~ended_before(known)
     )
     aborted = F.col("r.outcome") == "abort"
     told = (
@@ -96,8 +91,7 @@ def misindexed(
     summed = contiguous(
         without_others(told, known),
         RANGES_OF,
-        F.sum("transactions").alias("transactions"),
-        F.min("since_ms").alias("since_ms"),
+        *sums(),
         F.sum("records").alias("records"),
     )
     return shaped(summed, F.col("kind"), provable=F.lit(True))

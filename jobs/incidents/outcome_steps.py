@@ -1,8 +1,9 @@
 """Steps for what consumers got, or did not get, against a decision: the log stays as it is."""
 
 from jobs.incidents.signature import Step
+from jobs.model.incident import AGAINST_DECISION
 
-VISIBLE, INVISIBLE = "aborted_records_visible", "committed_records_invisible"
+VISIBLE, INVISIBLE = AGAINST_DECISION
 
 
 def correct_results() -> Step:

@@ -7,13 +7,21 @@ whoever removes a range, or writes it again, must not take those with it.
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from jobs.incidents.assign import PLACE
 from jobs.incidents.known import EPOCH, Known
 from jobs.spark.joins import small
 from udfs.arrow.data_between import Between, Written
 
+# A range has one cause and one kind of consequence.
+RANGES_OF = ("incident", *PLACE, "kind")
 # So many transactions are read again; of more, the rest have one range from first to last.
 MOST_READ_AGAIN = 10_000
 OF_WRITTEN = ("partition_index", *EPOCH, "first_offset", "last_offset")
+
+
+def sums() -> tuple[Column, Column]:
+    """What a range has of its rows, whether their records can be counted or not."""
+    return F.sum("transactions").alias("transactions"), F.min("since_ms").alias("since_ms")
 
 
 def contiguous(rows: DataFrame, of: tuple[str, ...], *sums: Column) -> DataFrame:

@@ -11,6 +11,7 @@ from jobs.model.commands import ABORT_BY_START, DESCRIBE_PRODUCERS, EXPORT_OPEN,
 from jobs.model.ending import (
     DO_NOT_DECIDED,
     DO_NOT_RUNNING,
+    FENCED_DATA,
     FOREIGN,
     FOREIGN_DECIDED,
     SAVE_FIRST,
@@ -38,7 +39,7 @@ DECISION_LOST = f"{UNDECIDED_MARKER}/proven"
 BUMPED = "epoch_bump_inside_open_txn"
 BUMPED_BY_2 = f"{BUMPED}/version_2"
 # A batch of a lower epoch; and one that is in the log before, byte for byte.
-FENCED, OF_LOWER_EPOCH = "zombie_write_after_fence", "producer_epoch_regression"
+FENCED, OF_LOWER_EPOCH = FENCED_DATA
 AGAIN = (f"{FENCED}/again", f"{OF_LOWER_EPOCH}/again")
 ZOMBIE = (FENCED, OF_LOWER_EPOCH, "marker_epoch_regression")
 # A finding with such a label has the code of its check, too.

@@ -37,21 +37,25 @@ def is_proven(value: str) -> Column:
     return surely(about)
 
 
+def of_one_producer(one: str, other: str) -> Column:
+    """Whether rows of two frames, by their names, have one PLACE and producer_id."""
+    return (
+        F.col(f"{one}.broker").eqNullSafe(F.col(f"{other}.broker"))
+        & (F.col(f"{one}.topic") == F.col(f"{other}.topic"))
+        & (F.col(f"{one}.partition") == F.col(f"{other}.partition"))
+        & (F.col(f"{one}.producer_id") == F.col(f"{other}.producer_id"))
+    )
+
+
 def about(row: str, found: str, offset: str) -> Column:
     """Whether an offset of data of a row lies in a range of its place and producer.
 
-    `row`, `found`: names of two frames with PLACE and producer_id; the second one has from_offset
-    and to_offset, inclusive.
+    `row`, `found`: see `of_one_producer`; the second one has from_offset and to_offset, inclusive.
     """
-    return (
-        F.col(f"{row}.broker").eqNullSafe(F.col(f"{found}.broker"))
-        & (F.col(f"{row}.topic") == F.col(f"{found}.topic"))
-        & (F.col(f"{row}.partition") == F.col(f"{found}.partition"))
-        & (F.col(f"{row}.producer_id") == F.col(f"{found}.producer_id"))
-        & F.col(f"{row}.{offset}").between(
-            F.col(f"{found}.from_offset"), F.col(f"{found}.to_offset")
-        )
+    inside = F.col(f"{row}.{offset}").between(
+        F.col(f"{found}.from_offset"), F.col(f"{found}.to_offset")
     )
+    return of_one_producer(row, found) & inside
 
 
 def apart_from(rows: DataFrame, offset: str, found: DataFrame | None) -> DataFrame:
