@@ -10,10 +10,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.audit.audit import Aborts, DecodedDump, Request
-from jobs.decode.splits import coordinator_partitions, offsets_partitions
+from jobs.decode.splits import offsets_partitions
 from jobs.model.cluster import Clusters
 from jobs.model.decoded import Decoded
-from jobs.model.dump import Dump
+from jobs.model.dump import Dump, coordinator_log_may_be_whole, coordinator_partitions
 from jobs.model.markers import Markers, as_markers
 from jobs.model.replicas import coordinator_copies
 from jobs.model.transactions import all_transactions
@@ -38,7 +38,7 @@ from jobs.verify.contexts.log import (
 from jobs.verify.contexts.log_directory import log_directories, log_directory_context
 from jobs.verify.contexts.offset_commit import offset_commit_context
 from jobs.verify.contexts.offset_transaction import OffsetTransactions, offset_transaction_context
-from jobs.verify.contexts.open_lookups import CoordinatorListing
+from jobs.verify.contexts.open_lookups import CoordinatorListing, log_ages
 from jobs.verify.contexts.producer import producer_context
 from jobs.verify.contexts.producer_block import producer_block_context, producer_blocks
 from jobs.verify.contexts.replicas import replicas_context
@@ -168,6 +168,7 @@ def _contexts_of_coordinators(made: StageResults) -> list[Context]:
         markers=_markers(made.read.decoded, replayed),
         plain=made.read.decoded.plain,
         regular_of=made.read.decoded.regular_of,
+        ages=_log_ages(made) if coordinator_log_may_be_whole(made.dump) else None,
         several_copies=bool(copies),
         keep=made.read.kept.keep,
     )
@@ -317,6 +318,12 @@ def _markers(decoded: Decoded, replayed: Replayed) -> Markers:
             decoded.regular_in(partitions),
         ),
     )
+
+
+def _log_ages(made: StageResults) -> DataFrame:
+    replayed = made.replayed
+    listing = _coordinator_listing(made.dump, made.read.decoded.clusters)
+    return log_ages(replayed.coordinator_log.txn_log_records, replayed.partition_info, listing)
 
 
 def _coordinator_listing(dump: Dump, clusters: Clusters) -> CoordinatorListing:

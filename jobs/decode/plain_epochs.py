@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.model.decoded import MOST_CHOSEN, Decoded, unpacked_when_asked
-from jobs.model.dump import Dump
+from jobs.model.dump import Dump, coordinator_log_may_be_whole
 from jobs.model.plain_epochs import PlainEpochs
 from schemas import log_row
 from schemas.coordinator_states import PREPARED
@@ -45,7 +45,7 @@ def plain_epochs(decoded: Decoded, dump: Dump, tolerance_ms: int) -> PlainEpochs
     matched = (
         _parts(decoded, _listed(dump), buckets)
         .groupBy("bucket")
-        .applyInArrow(match_parts(tolerance_ms), MATCHED)
+        .applyInArrow(match_parts(tolerance_ms, coordinator_log_may_be_whole(dump)), MATCHED)
         .persist()
     )
     decoded.parts.append(matched)

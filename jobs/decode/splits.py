@@ -3,7 +3,13 @@
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 
-from jobs.model.dump import Dump, DumpFile, DumpPartition, cleaned_below
+from jobs.model.dump import (
+    Dump,
+    DumpFile,
+    DumpPartition,
+    cleaned_below,
+    coordinator_partitions,
+)
 from jobs.model.file_names import BESIDE_A_SEGMENT, EARLIER_COORDINATOR_LOG, JUDGED_AS_A_WHOLE
 from jobs.model.replicas import Cleaned, cleaned, coordinator_copies, cuts
 from schemas.topics import OFFSETS_TOPIC, TXN_LOG_TOPIC
@@ -149,12 +155,6 @@ def offsets_partitions(dump: Dump) -> int | None:
         return None
     seen = max(numbers) + 1
     return seen if len(numbers) == seen else max(seen, USUAL_OFFSETS_PARTITIONS)
-
-
-def coordinator_partitions(dump: Dump) -> int | None:
-    """How many partitions of `__transaction_state` the dump has; None where it leaves one out."""
-    numbers = {p.partition for p in dump.partitions if p.topic == TXN_LOG_TOPIC}
-    return len(numbers) if numbers == set(range(len(numbers))) and numbers else None
 
 
 def seams_of_offsets(splits: list[dict[str, object]]) -> bool:

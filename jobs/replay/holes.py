@@ -175,9 +175,10 @@ def _missing_at_ends() -> Column:
     """Ranges of RANGES between the names of the outer segments and the batches in them.
 
     And between the last batch and the high watermark of a copy that a broker made when it stopped:
-    what lies below it was replicated. Other copies may be older than their checkpoint.
+    what lies below it was replicated. Other copies may be older than their checkpoint. Without any
+    batch all that lies between is missing.
     """
-    newest = F.col("last_offset") + 1
+    newest = F.coalesce(F.col("last_offset") + 1, F.col("first_base"))
     replicated = F.when(F.col("clean_shutdown"), F.col("checkpoint_high_watermark"))
     end = F.greatest("newest_base", replicated)
     anyone = F.lit(None).cast("bigint").alias("producer_id")

@@ -32,6 +32,8 @@ ADMIN_ABORT_POSSIBLE = "admin_abort_possible"
 OPERATOR_ABORT = "operator_abort"
 # Another finding reports it.
 OTHER_OUTCOME = "other_outcome"
+# The topic may have been taken over from another cluster, whose coordinators decided it.
+ANOTHER_CLUSTER = "another_cluster"
 # Another replica in the dump has it, after the end of this copy.
 REPLICA_LAGS = "replica_lags"
 # Bytes or offsets are missing between the two records compared; that is a separate finding.

@@ -14,9 +14,9 @@ COLUMNS = """
     boolean, decided_abort boolean, decided_with_transaction_version_1 boolean, committed_place
     bigint, committed_offset bigint, committed_complete boolean, first_whole boolean,
     decided_length int, coordinator_replicated_below bigint, may_come boolean,
-    committed_somewhere boolean, raised_both_ways boolean, data_run struct<first_offset:bigint,
-    file_index:int, first_position:bigint, first_length:int>, copied_later
-    boolean, history_later boolean, history_after_all boolean, stale_offset bigint, stale_first
+    committed_somewhere boolean, raised_both_ways boolean, unnamed boolean,
+    of_another_cluster boolean, data_run struct<first_offset:bigint, file_index:int,
+    first_position:bigint, first_length:int>, copied_later boolean, history_later boolean, history_after_all boolean, stale_offset bigint, stale_first
     bigint, stale_last bigint, undecided_offset bigint, short_place bigint, short_as_read
     boolean, short_number bigint, short_unseen boolean, all_lost boolean, held_from bigint,
     last_older bigint,

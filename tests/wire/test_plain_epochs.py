@@ -57,6 +57,7 @@ def matched(
     rows: Epochs | None = None,
     told_from: Epochs = ALL_TOLD,
     buckets: int = 1,
+    whole: bool = False,
 ) -> dict[str, Any]:
     """Sums of all buckets. `markers`: by partition_index; the others: producer ids and epochs."""
     parts = [*decided_parts(LISTED, buckets)(_blocks(COORDINATOR, decisions, DECISION))]
@@ -73,7 +74,7 @@ def matched(
     for part in parts:
         by_bucket[part.column("bucket")[0].as_py()].append(part)
     found = [
-        match_parts(TOLERANCE_MS)(pa.Table.from_batches(some)).to_pylist()[0]
+        match_parts(TOLERANCE_MS, whole)(pa.Table.from_batches(some)).to_pylist()[0]
         for some in by_bucket.values()
     ]
     firsts = [
@@ -210,6 +211,14 @@ def test_such_an_epoch_stays_rows_where_one_is_a_row_already() -> None:
 def test_nobody_asks_for_a_producer_that_the_coordinators_log_does_not_name() -> None:
     found = matched([], {4: [MARKER_OF_7]}, rows=[(7, 2)], told_from=[(8, -1)])
     assert (found["plain"], found["others"], found["keys"]) == (0, 0, set())
+
+
+@pytest.mark.parametrize("others", [[], [(6, -1)], [(8, -1)], [(6, 1), (8, 1)]])
+def test_of_a_whole_log_a_producer_that_it_does_not_name_stays_a_row(others: Epochs) -> None:
+    found = matched([], {4: [MARKER_OF_7]}, told_from=others, whole=True)
+    assert (found["plain"], found["others"], found["keys"]) == (0, 1, {key(7, 2)})
+    named = matched([], {4: [MARKER_OF_7]}, told_from=[*others, (7, 3)], whole=True)
+    assert (named["plain"], named["keys"]) == (1, set())
 
 
 FEW = st.integers(0, 2)

@@ -8,7 +8,7 @@ rows (`jobs.verify.contexts.decided.matching` has the same rules for those).
 
 Nor do markers whose decision was never in the copy of the coordinator's log: of an epoch below all
 that the log, whose beginning is gone, has of the producer. And of a producer that the log does not
-name nobody asks.
+name nobody asks, if it may have had records that are gone.
 """
 
 from collections.abc import Callable, Iterator
@@ -128,16 +128,17 @@ def bare_parts(what: int, buckets: int) -> Unpack:
     return unpack
 
 
-def match_parts(tolerance_ms: int) -> Callable[[pa.Table], pa.Table]:
+def match_parts(tolerance_ms: int, whole: bool = False) -> Callable[[pa.Table], pa.Table]:
     """For `applyInArrow` over all BUCKET rows of a bucket: one row of MATCHED.
 
-    `tolerance_ms`: by how much clocks of brokers may be apart.
+    `tolerance_ms`: by how much clocks of brokers may be apart. `whole`: the coordinator's log may
+    have every record that it ever had, so that a producer that it does not name is asked for, too.
     """
 
     def match(bucket: pa.Table) -> pa.Table:
         parts = [rows for part in bucket.column("parts") for rows in block_rows(part.as_buffer())]
         return pa.Table.from_pylist(
-            [_matched(pa.Table.from_batches(parts, PARTS), tolerance_ms)],
+            [_matched(pa.Table.from_batches(parts, PARTS), tolerance_ms, whole)],
             schema=to_arrow_schema(MATCHED),
         )
 
@@ -237,11 +238,11 @@ def _in_buckets(parts: _Parts, buckets: int) -> Iterator[pa.RecordBatch]:
         )
 
 
-def _matched(table: pa.Table, tolerance_ms: int) -> dict[str, object]:
+def _matched(table: pa.Table, tolerance_ms: int, whole: bool) -> dict[str, object]:
     """A row of MATCHED: see `match_parts`."""
     columns = [table.column(name).to_numpy() for name in PARTS.names]
     everything = _Parts(*columns)
-    parts = _named(everything)
+    parts = _asked_for(everything, whole)
     if not parts.what.size:
         return {"plain": 0, "others": 0, "keys": b"", "first_ended": None}
     of_epoch = _begins(parts.producer_id, parts.marker_epoch)
@@ -271,23 +272,31 @@ def _matched(table: pa.Table, tolerance_ms: int) -> dict[str, object]:
     }
 
 
-def _named(parts: _Parts) -> _Parts:
-    """Those of producers that the coordinator's log names, in order; without those of TOLD_FROM."""
+def _asked_for(parts: _Parts, whole: bool) -> _Parts:
+    """Those of producers that the coordinator's log names, in order; without those of TOLD_FROM.
+
+    Of a log that may be `whole` those of all producers.
+    """
     told = parts.producer_id[parts.what == TOLD_FROM]
-    some = np.flatnonzero((parts.what != TOLD_FROM) & np.isin(parts.producer_id, told))
-    own = parts.at(some)
+    named = np.isin(parts.producer_id, told) | whole
+    own = parts.at(np.flatnonzero((parts.what != TOLD_FROM) & named))
     return own.at(np.lexsort((own.what, own.partition_index, own.marker_epoch, own.producer_id)))
 
 
 def _is_untold(parts: _Parts, everything: _Parts) -> Bools:
     """Whether each part is a marker of an epoch that the coordinator's log does not tell of.
 
-    `everything`: has a part TOLD_FROM of each producer.
+    `everything`: has a part TOLD_FROM of each producer that the log names. Of others a log that is
+    whole tells that they have no epoch.
     """
     told = everything.at(everything.what == TOLD_FROM)
     told = told.at(np.argsort(told.producer_id))
-    told_from = told.marker_epoch[np.searchsorted(told.producer_id, parts.producer_id)]
-    untold: Bools = (parts.what == MARKED) & (parts.marker_epoch < told_from)
+    # Behind the last one stands another, so that each place is one.
+    names = np.append(told.producer_id, np.iinfo(np.int64).max)
+    place = np.searchsorted(told.producer_id, parts.producer_id)
+    told_from = np.append(told.marker_epoch, 0)[place]
+    named = names[place] == parts.producer_id
+    untold: Bools = (parts.what == MARKED) & named & (parts.marker_epoch < told_from)
     return untold
 
 

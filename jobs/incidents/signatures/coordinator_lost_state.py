@@ -129,11 +129,11 @@ SIGNATURE = Signature(
             where=(DIFFERENT_COPIES,),
         ),
         Step(
-            "Look for the copy of the __transaction_state partitions that has these producers: the "
-            "disk that was replaced, another replica, a backup. Keep it. It tells which of the "
-            "transactions were decided",
+            "Look for the copy of the __transaction_state partitions that has these producers and "
+            "their decisions: the disk that was replaced, another replica, a backup. Keep it. It "
+            "tells which of the transactions were decided, and how",
             cannot="a decision that no copy has",
-            where=(FORGOTTEN,),
+            where=(FORGOTTEN, DECISION_LOST),
         ),
         *OF_FORGOTTEN,
         correct_results(),

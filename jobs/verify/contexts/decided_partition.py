@@ -33,6 +33,7 @@ from jobs.verify.contexts.decided.matching import (
     regular,
     with_last_outcomes,
 )
+from jobs.verify.contexts.decided.unnamed import with_cluster
 from jobs.verify.contexts.decided.unseen import with_unseen
 from jobs.verify.contexts.decided.window import with_last_older, with_window
 from jobs.verify.contexts.transaction import Ages
@@ -50,7 +51,8 @@ class DecidedInputs:
     `history`: producer ids, of `jobs.replay.decisions`; `owners`: the ids that own producer ids;
     `states`: producer runs; `transactions`: of `jobs.replay.transactions`; `regular_of`:
     those of producers (distinct, column producer_id) that were folded away; `plain`: epochs that
-    need no row, None for none. `several_copies`: a partition of the coordinator's log is there on
+    need no row, None for none. `ages`: of `open_lookups.log_ages`, None where the coordinator's log
+    lacks something for sure. `several_copies`: a partition of the coordinator's log is there on
     several brokers. `keep`: computes a frame that is read more than once, and begins a new plan.
     """
 
@@ -62,6 +64,7 @@ class DecidedInputs:
     markers: Markers
     plain: PlainEpochs | None
     regular_of: Callable[[DataFrame], DataFrame]
+    ages: DataFrame | None
     several_copies: bool
     keep: Callable[[DataFrame], DataFrame]
 
@@ -251,6 +254,15 @@ def _of_producers(
     return given.keep(decided), given.keep(given.markers.of_producers(producers)), given.keep(runs)
 
 
+def _with_clusters(
+    rows: DataFrame, every: DataFrame, completed: DataFrame, ages: DataFrame | None
+) -> DataFrame:
+    """`unnamed.with_cluster`, of which nothing is planned where no log can be whole."""
+    if ages is None:
+        return rows.withColumn("of_another_cluster", F.lit(False))
+    return with_cluster(rows, every, completed)
+
+
 def _with_all_counts(
     in_copies: DataFrame,
     decided: DataFrame,
@@ -310,7 +322,7 @@ def decided_partition_context(
 
     def beside(decisions: DataFrame, markers: DataFrame) -> DataFrame:
         each = _decisions(decisions, given.several_copies)
-        return matched(each, partition_info, markers, known_ends, tolerance)
+        return matched(each, partition_info, markers, known_ends, given.ages, tolerance)
 
     rows = beside(given.log.not_plain, given.markers.not_plain)
 
@@ -323,13 +335,16 @@ def decided_partition_context(
         placed = inner(markers, small(_topics(partition_info)), on="partition_index")
         dated = with_first_once(copies, given.markers, tolerance, given.keep)
         of_copies = inner(selected, small(dated), on="partition_index")
-        decided_rows = with_decision(of_copies, decided, known_ends, given.owners, tolerance)
+        decided_rows = with_decision(
+            of_copies, decided, known_ends, given.ages, given.owners, tolerance
+        )
         with_log = _with_coordinators(decided_rows, partition_info)
-        with_history = _with_lost_owners(with_log, given.log, partition_info)
+        with_owners = _with_lost_owners(with_log, given.log, partition_info)
         gapped = given.keep(_gapped(partition_info))
         completed_ones = completed(rows, given.plain, every_row, copies, tolerance)
         ended = first_ended(completed_ones, _coordinators(partition_info))
-        replicated = _with_replicas(with_history, placed, _ends(partition_info))
+        of_clusters = _with_clusters(with_owners, rows, completed_ones, given.ages)
+        replicated = _with_replicas(of_clusters, placed, _ends(partition_info))
         outcomes = with_outcomes(replicated, placed, tolerance)
         # Each of the three is joined with what is made of itself: kept, or its plan would double.
         owned = given.keep(with_data(outcomes, runs, markers, files))

@@ -13,8 +13,10 @@ Why it is wrong: a marker is sent only after its Prepare record is replicated. E
 lost, or something other than the coordinator wrote the marker.
 
 When it is legal: an operator's abort has no Prepare record; it carries the epoch of the open data.
-If the copy of `__transaction_state` is older than the marker, or never names the producer id, the
-finding cannot be proven. If its id runs a transaction of the epoch that the marker may have cut in
+If the copy of `__transaction_state` is older than the marker, the finding cannot be proven. Nor if
+it never names the producer id, unless it has all of its partitions, from offset 0 on and without a
+gap, and a marker in front is one that it decided: a topic that was taken over from another cluster,
+with its markers, begins with those. If its id runs a transaction of the epoch that the marker may have cut in
 two, that may be committed yet: marker_stale reports it. Above the high watermark a surplus marker
 may be a delayed one that a leader appended before it was replaced; the next leader does not have
 the data that it ended.
@@ -27,7 +29,7 @@ from pyspark.sql import functions as F
 
 from jobs.verify.check import ERROR, ONE_TRANSACTION, Check, Proof, text
 from jobs.verify.conditions.undecided import undecided_marker_excuses
-from jobs.verify.verdict import UNSTABLE_TAIL, inconclusive
+from jobs.verify.verdict import ANOTHER_CLUSTER, UNSTABLE_TAIL, explained, inconclusive
 from udfs.rules.extent import is_replicated
 from udfs.rules.logic import surely
 
@@ -54,6 +56,7 @@ CHECK = Check(
         | F.col("commits_undecided")
     ),
     excuses=(
+        explained(ANOTHER_CLUSTER, lambda: F.col("of_another_cluster")),
         *undecided_marker_excuses(),
         # A marker that came late may have ended what the next leader does not have.
         inconclusive(
@@ -74,7 +77,12 @@ CHECK = Check(
     found=lambda: F.when(
         F.col("commits_undecided"),
         text("{decision} at offset {unexpected_last} without a Prepare record"),
-    ).otherwise(text("{decision} at offset {unexpected_last}, no Prepare record")),
+    ).otherwise(
+        text(
+            "{decision} at offset {unexpected_last}, no Prepare record{unnamed}",
+            unnamed=F.when(F.col("unnamed"), ", and none that names the producer").otherwise(""),
+        )
+    ),
     proofs=(Proof("the marker", "unexpected_file", "unexpected_position", "marker_length"),),
     message=lambda: text(
         "{topic}-{partition} has a marker of producer {producer_id} ({decision}, epoch "

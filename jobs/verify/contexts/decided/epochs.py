@@ -7,6 +7,7 @@ from jobs.model.set_back_clocks import came_twice, covers_once
 from jobs.spark.joins import small
 from jobs.verify.contexts.decided.matching import KEY, in_effect, listed_decisions
 from jobs.verify.contexts.decided.places import place_number
+from jobs.verify.contexts.decided.unnamed import with_history
 from schemas.topics import OFFSETS_TOPIC
 from udfs.rules import attribution
 from udfs.rules.extent import is_replicated
@@ -20,12 +21,13 @@ def with_decision(
     selected: DataFrame,
     decided: DataFrame,
     known: DataFrame,
+    ages: DataFrame | None,
     owners: DataFrame,
     tolerance: Column,
 ) -> DataFrame:
     """Adds the newest Prepare record of the row, and what the log says of its epochs elsewhere.
 
-    `tolerance`: of the clocks of brokers, ms.
+    `known`, `ages`: see `unnamed.with_history`; `tolerance`: of the clocks of brokers, ms.
     """
     record = decided.select(
         place_number("record_file_index", "record_position").alias("record_place"),
@@ -53,10 +55,10 @@ def with_decision(
     with_record = selected.join(
         record.dropDuplicates(["record_place"]), on="record_place", how="left"
     )
+    in_epoch = _with_decided_in_epoch(with_record, decided, tolerance)
     return (
-        _with_decided_in_epoch(with_record, decided, tolerance)
+        with_history(in_epoch, known, ages)
         .join(_committed_alone(decided), on=["producer_id", "marker_epoch", "listed"], how="left")
-        .join(known, on="producer_id", how="left")
         .join(_owners_of_data(decided), on=["producer_id", "prepared_data_epoch", "listed"],
               how="left")
         .join(_begun_later(decided), how="left",
@@ -218,7 +220,8 @@ def with_outcomes(rows: DataFrame, placed: DataFrame, tolerance: Column) -> Data
         F.col("newest_epoch"),
         covers_once(F.col("history_covers_ms"), F.col("aborted_until"), tolerance),
     )
-    proven = (F.col("apart") & ~surely(known)) | F.col("against_offsets")
+    told = surely(known) & ~F.col("unnamed")
+    proven = (F.col("apart") & ~told) | F.col("against_offsets")
     return joined.withColumn("raised_both_ways", surely(proven)).drop(
         "apart", "against_offsets", "aborted_until"
     )

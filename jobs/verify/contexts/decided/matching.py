@@ -6,6 +6,7 @@ from pyspark.sql import functions as F
 from jobs.model.state_names import named
 from jobs.spark.joins import inner, small
 from jobs.verify.contexts.decided.places import place_number
+from jobs.verify.contexts.decided.unnamed import with_history
 from schemas.coordinator_states import COMPLETE_COMMIT, COMPLETED, STATE_NAMES
 from udfs.rules import attribution
 from udfs.rules.clock import ADJUSTED_MS, KEPT_IN_TIME_MS
@@ -221,24 +222,17 @@ def _contradicted(raised: Column, tolerance: Column) -> list[Column]:
     ]
 
 
-def _marked(markers: DataFrame, known: DataFrame, tolerance: Column) -> DataFrame:
-    """Each marker of a producer id that the coordinator's log names.
+def _marked(markers: DataFrame, tolerance: Column) -> DataFrame:
+    """Each marker of `with_history` of a producer id of which the coordinator's log tells.
 
-    `known`: of `jobs.replay.decisions.histories`, with `with_last_outcomes`; `tolerance`: of the
-    clocks of brokers, ms.
+    `tolerance`: of the clocks of brokers, ms.
     """
     epochs = F.col("marker_epoch"), F.col("data_epoch")
     unraised, raised = attribution.has_epoch_of_data(*epochs), attribution.raised(*epochs)
     own = may_have_epoch_of_data()
     place = place_number("file_index", "marker_position")
-    above = known.select(
-        "producer_id", "known_above", "known_from_ms", "known_to_ms",
-        "last_epoch", "last_commit", "last_start",
-        "first_epoch", "first_commit", "first_start", "first_whole",
-    )  # fmt: skip
     is_known = of_known_decision()
-
-    return inner(markers, above, on="producer_id").select(
+    return markers.filter(F.col("known_above").isNotNull()).select(
         "partition_index",
         "producer_id",
         "marker_epoch",
@@ -277,16 +271,17 @@ def matched(
     partition_info: DataFrame,
     markers: DataFrame,
     known: DataFrame,
+    ages: DataFrame | None,
     tolerance: Column,
 ) -> DataFrame:
     """One row a decision and partition: what was decided beside the markers that are there.
 
-    `tolerance`: of the clocks of brokers, ms.
+    `known`, `ages`: see `unnamed.with_history`; `tolerance`: of the clocks of brokers, ms.
     A union and an aggregate instead of a full outer join, so that the transactions of one epoch
     (transaction.version 0 and 1) are not paired each with each.
     """
     both = _prepared(decided, partition_info).unionByName(
-        _marked(markers, known, tolerance), allowMissingColumns=True
+        _marked(with_history(markers, known, ages), tolerance), allowMissingColumns=True
     )
     aggregates = [how(name).alias(name) for name, how in (OF_PREPARES | OF_MARKERS).items()]
     return both.groupBy(*KEY).agg(*aggregates)
