@@ -90,7 +90,7 @@ Options of a case, all optional
     snapshots: list of producer snapshots (tests/snapshot_files.py); default none
     coordinator: list of `id=x pid=1 epoch=0 state=Ongoing partitions=this at=0` records in
             __transaction_state (complete, broker clean). State: as in the log, or
-            `tombstone`. partitions: this, elsewhere, `this,elsewhere` or none; the default is
+            `tombstone`. partitions: this, elsewhere, beside, `this,elsewhere` or none; the default is
             this for Ongoing and Prepare*, none else. timeout= ms (default 600000). The first
             record of an id is led up to by legal ones, unless it says `raw`. More: start=, update=
             and clock= (s as in at; clock: the record's timestamp, where that is not at), ctv=2
@@ -1121,6 +1121,7 @@ class CoordinatorLog:
         places = {
             "this": (case.topic, tuple(case.partitions)),
             "elsewhere": ("elsewhere", (0,)),
+            "beside": (case.topic, (1,)),
             "output": (case.output_topic, (0,)),
         }
         partitions = tuple(places[name] for name in asked.split(",") if name != "none")

@@ -4,7 +4,7 @@ What a context needs is the signature of its function in `jobs/verify/contexts`;
 gives is in `schemas/contexts`. A context that can have no rows is not even planned.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -13,7 +13,7 @@ from jobs.audit.audit import Aborts, DecodedDump, Request
 from jobs.decode.splits import offsets_partitions
 from jobs.model.cluster import Clusters
 from jobs.model.decoded import Decoded
-from jobs.model.dump import Dump, coordinator_log_may_be_whole, coordinator_partitions
+from jobs.model.dump import Dump, coordinator_partitions
 from jobs.model.markers import Markers, as_markers
 from jobs.model.replicas import coordinator_copies
 from jobs.model.transactions import all_transactions
@@ -27,6 +27,7 @@ from jobs.verify.contexts.context import Context, no_rows
 from jobs.verify.contexts.coordinator_copies import coordinator_copies_context
 from jobs.verify.contexts.coordinator_links import EndedTransactions
 from jobs.verify.contexts.coordinator_step import coordinator_step_context
+from jobs.verify.contexts.decided.unnamed import named_moments
 from jobs.verify.contexts.decided_partition import DecidedInputs, decided_partition_context
 from jobs.verify.contexts.frame import frame_context
 from jobs.verify.contexts.group_record import group_record_context
@@ -38,7 +39,7 @@ from jobs.verify.contexts.log import (
 from jobs.verify.contexts.log_directory import log_directories, log_directory_context
 from jobs.verify.contexts.offset_commit import offset_commit_context
 from jobs.verify.contexts.offset_transaction import OffsetTransactions, offset_transaction_context
-from jobs.verify.contexts.open_lookups import CoordinatorListing, log_ages
+from jobs.verify.contexts.open_lookups import CoordinatorListing, log_completeness
 from jobs.verify.contexts.producer import producer_context
 from jobs.verify.contexts.producer_block import producer_block_context, producer_blocks
 from jobs.verify.contexts.replicas import replicas_context
@@ -168,7 +169,7 @@ def _contexts_of_coordinators(made: StageResults) -> list[Context]:
         markers=_markers(made.read.decoded, replayed),
         plain=made.read.decoded.plain,
         regular_of=made.read.decoded.regular_of,
-        ages=_log_ages(made) if coordinator_log_may_be_whole(made.dump) else None,
+        naming=_named_moments(made) if coordinator_partitions(made.dump) else None,
         several_copies=bool(copies),
         keep=made.read.kept.keep,
     )
@@ -320,10 +321,14 @@ def _markers(decoded: Decoded, replayed: Replayed) -> Markers:
     )
 
 
-def _log_ages(made: StageResults) -> DataFrame:
+def _named_moments(made: StageResults) -> DataFrame:
     replayed = made.replayed
     listing = _coordinator_listing(made.dump, made.read.decoded.clusters)
-    return log_ages(replayed.coordinator_log.txn_log_records, replayed.partition_info, listing)
+    # Of the default number of partitions, which checkpoints list, brokers may be assigned just
+    # these: then an id of another partition is named nowhere.
+    proven = log_completeness(replayed.partition_info, replace(listing, listed=False))
+    records = replayed.coordinator_log.txn_log_records
+    return named_moments(records, replayed.partition_info, proven)
 
 
 def _coordinator_listing(dump: Dump, clusters: Clusters) -> CoordinatorListing:

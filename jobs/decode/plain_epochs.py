@@ -9,10 +9,13 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.model.decoded import MOST_CHOSEN, Decoded, unpacked_when_asked
-from jobs.model.dump import Dump, coordinator_log_may_be_whole
+from jobs.model.dump import Dump, DumpPartition, coordinator_partitions, files_cleaned_below
 from jobs.model.plain_epochs import PlainEpochs
+from jobs.spark.joins import inner
+from jobs.spark.local import local_frame
 from schemas import log_row
 from schemas.coordinator_states import PREPARED
+from schemas.topics import TXN_LOG_TOPIC
 from udfs.arrow.blocks import unpack_blocks
 from udfs.arrow.plain_epochs import (
     BUCKET,
@@ -45,7 +48,7 @@ def plain_epochs(decoded: Decoded, dump: Dump, tolerance_ms: int) -> PlainEpochs
     matched = (
         _parts(decoded, _listed(dump), buckets)
         .groupBy("bucket")
-        .applyInArrow(match_parts(tolerance_ms, coordinator_log_may_be_whole(dump)), MATCHED)
+        .applyInArrow(match_parts(tolerance_ms, _named_from_ms(decoded, dump)), MATCHED)
         .persist()
     )
     decoded.parts.append(matched)
@@ -73,6 +76,42 @@ def _listed(dump: Dump) -> Listed:
     starts = np.cumsum([0, *map(len, copies.values())])
     indexes = [index for some in copies.values() for index in some]
     return Listed(list(copies), starts, np.array(indexes, dtype=np.int64))
+
+
+def _named_from_ms(decoded: Decoded, dump: Dump) -> int | None:
+    """Not later than `named_from_ms` of `jobs.verify.contexts.decided.unnamed`; None for never.
+
+    The newest of the records that are rows and that a cleaner may have passed: of several copies
+    of a partition in the one of the earliest, of several partitions in the one of the latest.
+    """
+    if coordinator_partitions(dump) is None:
+        return None
+    copies = [one for one in dump.partitions if one.topic == TXN_LOG_TOPIC]
+    newest = _newest_passed(decoded, copies)
+    moments: dict[int, int] = {}
+    for one in copies:
+        moment = newest.get(one.partition_index, 0)
+        moments[one.partition] = min(moment, moments.get(one.partition, moment))
+    return max(moments.values())
+
+
+def _newest_passed(decoded: Decoded, copies: list[DumpPartition]) -> dict[int, int]:
+    """partition_index -> moment of the newest record that is a row, and that a cleaner passed."""
+    passed = [(one.partition_index, files_cleaned_below(one)) for one in copies]
+    some = [one for one in passed if one[1]]
+    if not some:
+        return {}
+    below = local_frame(
+        decoded.rows.sparkSession, some, "partition_index int, cleaned_below bigint"
+    )
+    records = decoded.nested(log_row.TXN_LOG_RECORD, "txn_log_record")
+    newest = (
+        inner(records, below, on="partition_index")
+        .filter(F.col("offset") < F.col("cleaned_below"))
+        .groupBy("partition_index")
+        .agg(F.max("timestamp").alias("newest"))
+    )
+    return {row.partition_index: row.newest or 0 for row in newest.collect()}
 
 
 def _parts(decoded: Decoded, listed: Listed, buckets: int) -> DataFrame:

@@ -191,19 +191,6 @@ def coordinator_partitions(dump: Dump) -> int | None:
     return len(numbers) if numbers == set(range(len(numbers))) and numbers else None
 
 
-def coordinator_log_may_be_whole(dump: Dump) -> bool:
-    """Whether the dump may have all that its coordinators ever wrote, by the names of its files.
-
-    No partition of `__transaction_state` is left out, and each has a copy from offset 0 on.
-    """
-    from_start = {
-        one.partition
-        for one in dump.partitions
-        if one.topic == TXN_LOG_TOPIC and one.segments and not one.segments[0].base_offset
-    }
-    return bool(from_start) and len(from_start) == coordinator_partitions(dump)
-
-
 def one_moment_from(partition: DumpPartition) -> int | None:
     """From which offset on the files of a copy are of one moment, for all that a cleaner does.
 

@@ -116,13 +116,15 @@ class ContextScan:
     """A context after one pass over it: its irregular `rows`, enriched, and how many there were.
 
     `fired`: codes of the checks whose rule fires on at least one row; None where they could not
-    be asked together because one of them, or what enriches the rows, is broken.
+    be asked together because one of them, or what enriches the rows, is broken. `broken`: why the
+    rows could not be enriched, None if they could.
     """
 
     context: Context
     rows: DataFrame
     rows_examined: int
     fired: frozenset[str] | None
+    broken: str | None = None
 
 
 def look(
@@ -145,10 +147,12 @@ def look(
     number = int(counted.get["irregular"])
     if not number:
         return ContextScan(context, irregular, examined, frozenset())
-    rows = irregular
     try:
         # What only led to these columns is computed no further.
         rows = context.enrich(irregular).select(*columns_of(context.name))
+    except CHECK_ERRORS as error:
+        return ContextScan(context, irregular, examined, None, _one_line(error))
+    try:
         if number <= FEW_ROWS:
             rows, fired = _kept_and_asked(rows, checks, kept)
         else:
@@ -203,7 +207,8 @@ def run_checks(looked: ContextScan, checks: list[Check], kept: KeptFrames) -> Co
                 found.frames.append(_computed(rows, [check], kept))
                 found.outcomes.append(CheckOutcome(check, RAN, None))
             except CHECK_ERRORS as error:
-                found.outcomes.append(CheckOutcome(check, CRASHED, _one_line(error)))
+                why = looked.broken or _one_line(error)
+                found.outcomes.append(CheckOutcome(check, CRASHED, why))
         return found
 
 

@@ -34,7 +34,7 @@ def offsets(
     def rows(*complete_offsets: int) -> DataFrame:
         return local_frame(spark, map(row, complete_offsets), ROW)
 
-    firsts = [(4, 9, True, 22, 32), (4, 9, False, 21, 31)]
+    firsts = [(4, 9, True, 22, 32, 1_020), (4, 9, False, 21, 31, 1_010)]
     first_ended = local_frame(spark, firsts, FIRST_ENDED)
     plain = PlainEpochs(2, 0, np.empty(0, np.uint64), first_ended)
     copies = local_frame(spark, [(4, alone, set_backs)], COPIES)

@@ -57,7 +57,7 @@ def matched(
     rows: Epochs | None = None,
     told_from: Epochs = ALL_TOLD,
     buckets: int = 1,
-    whole: bool = False,
+    named_from_ms: int | None = None,
 ) -> dict[str, Any]:
     """Sums of all buckets. `markers`: by partition_index; the others: producer ids and epochs."""
     parts = [*decided_parts(LISTED, buckets)(_blocks(COORDINATOR, decisions, DECISION))]
@@ -74,7 +74,7 @@ def matched(
     for part in parts:
         by_bucket[part.column("bucket")[0].as_py()].append(part)
     found = [
-        match_parts(TOLERANCE_MS, whole)(pa.Table.from_batches(some)).to_pylist()[0]
+        match_parts(TOLERANCE_MS, named_from_ms)(pa.Table.from_batches(some)).to_pylist()[0]
         for some in by_bucket.values()
     ]
     firsts = [
@@ -107,6 +107,7 @@ def test_a_decision_and_its_marker_need_no_row() -> None:
             "one_clock": one_clock,
             "complete_offset": 21,
             "marker_offset": 31,
+            "marker_timestamp": 1_020,
         }
         for one_clock in (True, False)
     ]
@@ -214,10 +215,12 @@ def test_nobody_asks_for_a_producer_that_the_coordinators_log_does_not_name() ->
 
 
 @pytest.mark.parametrize("others", [[], [(6, -1)], [(8, -1)], [(6, 1), (8, 1)]])
-def test_of_a_whole_log_a_producer_that_it_does_not_name_stays_a_row(others: Epochs) -> None:
-    found = matched([], {4: [MARKER_OF_7]}, told_from=others, whole=True)
-    assert (found["plain"], found["others"], found["keys"]) == (0, 1, {key(7, 2)})
-    named = matched([], {4: [MARKER_OF_7]}, told_from=[*others, (7, 3)], whole=True)
+def test_a_later_marker_of_a_producer_that_is_not_named_stays_a_row(others: Epochs) -> None:
+    later = matched([], {4: [MARKER_OF_7]}, told_from=others, named_from_ms=1_019)
+    assert (later["plain"], later["others"], later["keys"]) == (0, 1, {key(7, 2)})
+    earlier = matched([], {4: [MARKER_OF_7]}, told_from=others, named_from_ms=1_020)
+    assert (earlier["plain"], earlier["others"], earlier["keys"]) == (0, 0, set())
+    named = matched([], {4: [MARKER_OF_7]}, told_from=[*others, (7, 3)], named_from_ms=0)
     assert (named["plain"], named["keys"]) == (1, set())
 
 

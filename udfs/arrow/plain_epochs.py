@@ -8,7 +8,7 @@ rows (`jobs.verify.contexts.decided.matching` has the same rules for those).
 
 Nor do markers whose decision was never in the copy of the coordinator's log: of an epoch below all
 that the log, whose beginning is gone, has of the producer. And of a producer that the log does not
-name nobody asks, if it may have had records that are gone.
+name nobody asks, if it may have had records that are gone by now.
 """
 
 from collections.abc import Callable, Iterator
@@ -50,6 +50,7 @@ FIRST_ENDED = table(
     boolean("one_clock", "clocks may be apart as one may be from itself"),
     long("complete_offset", "offset of the first Complete record whose marker is in the partition"),
     long("marker_offset", "offset of that marker"),
+    long("marker_timestamp", "of that marker, ms, broker clock"),
 )
 MATCHED = table(
     long("plain", "rows that the markers of plain epochs would have been"),
@@ -128,17 +129,19 @@ def bare_parts(what: int, buckets: int) -> Unpack:
     return unpack
 
 
-def match_parts(tolerance_ms: int, whole: bool = False) -> Callable[[pa.Table], pa.Table]:
+def match_parts(
+    tolerance_ms: int, named_from_ms: int | None = None
+) -> Callable[[pa.Table], pa.Table]:
     """For `applyInArrow` over all BUCKET rows of a bucket: one row of MATCHED.
 
-    `tolerance_ms`: by how much clocks of brokers may be apart. `whole`: the coordinator's log may
-    have every record that it ever had, so that a producer that it does not name is asked for, too.
+    `tolerance_ms`: by how much clocks of brokers may be apart. `named_from_ms`: from when on the
+    coordinator's log may name all producers, so that markers of others are asked for, too.
     """
 
     def match(bucket: pa.Table) -> pa.Table:
         parts = [rows for part in bucket.column("parts") for rows in block_rows(part.as_buffer())]
         return pa.Table.from_pylist(
-            [_matched(pa.Table.from_batches(parts, PARTS), tolerance_ms, whole)],
+            [_matched(pa.Table.from_batches(parts, PARTS), tolerance_ms, named_from_ms)],
             schema=to_arrow_schema(MATCHED),
         )
 
@@ -238,11 +241,11 @@ def _in_buckets(parts: _Parts, buckets: int) -> Iterator[pa.RecordBatch]:
         )
 
 
-def _matched(table: pa.Table, tolerance_ms: int, whole: bool) -> dict[str, object]:
+def _matched(table: pa.Table, tolerance_ms: int, named_from_ms: int | None) -> dict[str, object]:
     """A row of MATCHED: see `match_parts`."""
     columns = [table.column(name).to_numpy() for name in PARTS.names]
     everything = _Parts(*columns)
-    parts = _asked_for(everything, whole)
+    parts = _asked_for(everything, named_from_ms)
     if not parts.what.size:
         return {"plain": 0, "others": 0, "keys": b"", "first_ended": None}
     of_epoch = _begins(parts.producer_id, parts.marker_epoch)
@@ -272,22 +275,23 @@ def _matched(table: pa.Table, tolerance_ms: int, whole: bool) -> dict[str, objec
     }
 
 
-def _asked_for(parts: _Parts, whole: bool) -> _Parts:
+def _asked_for(parts: _Parts, named_from_ms: int | None) -> _Parts:
     """Those of producers that the coordinator's log names, in order; without those of TOLD_FROM.
 
-    Of a log that may be `whole` those of all producers.
+    And what is later than `named_from_ms`, None for nothing.
     """
     told = parts.producer_id[parts.what == TOLD_FROM]
-    named = np.isin(parts.producer_id, told) | whole
-    own = parts.at(np.flatnonzero((parts.what != TOLD_FROM) & named))
+    asked = np.isin(parts.producer_id, told)
+    if named_from_ms is not None:
+        asked |= (parts.timestamp > named_from_ms) | (parts.what == ROW)
+    own = parts.at(np.flatnonzero((parts.what != TOLD_FROM) & asked))
     return own.at(np.lexsort((own.what, own.partition_index, own.marker_epoch, own.producer_id)))
 
 
 def _is_untold(parts: _Parts, everything: _Parts) -> Bools:
     """Whether each part is a marker of an epoch that the coordinator's log does not tell of.
 
-    `everything`: has a part TOLD_FROM of each producer that the log names. Of others a log that is
-    whole tells that they have no epoch.
+    `everything`: has a part TOLD_FROM of each producer that the log names.
     """
     told = everything.at(everything.what == TOLD_FROM)
     told = told.at(np.argsort(told.producer_id))
@@ -341,6 +345,7 @@ def _first_ended(decided: _Parts, marked: _Parts, tolerance_ms: int) -> bytes | 
             np.full(first.size, one_clock),
             decided.offset[first],
             marked.offset[first],
+            marked.timestamp[first],
         )
         arrays = [pa.array(one, field.type) for one, field in zip(columns, FIRSTS, strict=True)]
         found.append(pa.RecordBatch.from_arrays(arrays, schema=FIRSTS))

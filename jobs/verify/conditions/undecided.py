@@ -62,7 +62,8 @@ def undecided_marker_excuses() -> tuple[Excuse, ...]:
         explained(
             OTHER_OUTCOME,
             lambda: (
-                F.col("raised_both_ways") & (~F.col("history_later") | (F.col("decidable") == 0))
+                F.col("raised_both_ways")
+                & (~F.col("history_later") | (F.col("decidable") == 0) | F.col("unnamed"))
             ),
         ),
         # Of a transaction that was then committed: torn_transaction reports it.

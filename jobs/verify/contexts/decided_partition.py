@@ -28,6 +28,7 @@ from jobs.verify.contexts.decided.first_ended import completed, first_ended
 from jobs.verify.contexts.decided.judged import lacks_batches, with_judged
 from jobs.verify.contexts.decided.matching import (
     KEY,
+    as_many_markers,
     matched,
     one_copy,
     regular,
@@ -51,9 +52,10 @@ class DecidedInputs:
     `history`: producer ids, of `jobs.replay.decisions`; `owners`: the ids that own producer ids;
     `states`: producer runs; `transactions`: of `jobs.replay.transactions`; `regular_of`:
     those of producers (distinct, column producer_id) that were folded away; `plain`: epochs that
-    need no row, None for none. `ages`: of `open_lookups.log_ages`, None where the coordinator's log
-    lacks something for sure. `several_copies`: a partition of the coordinator's log is there on
-    several brokers. `keep`: computes a frame that is read more than once, and begins a new plan.
+    need no row, None for none. `naming`: of `decided.unnamed.named_moments`, None where the dump
+    leaves out partitions of the coordinator's log. `several_copies`: a partition of that log is
+    there on several brokers. `keep`: computes a frame that is read more than once, and begins a
+    new plan.
     """
 
     log: CoordinatorLog
@@ -64,7 +66,7 @@ class DecidedInputs:
     markers: Markers
     plain: PlainEpochs | None
     regular_of: Callable[[DataFrame], DataFrame]
-    ages: DataFrame | None
+    naming: DataFrame | None
     several_copies: bool
     keep: Callable[[DataFrame], DataFrame]
 
@@ -254,15 +256,6 @@ def _of_producers(
     return given.keep(decided), given.keep(given.markers.of_producers(producers)), given.keep(runs)
 
 
-def _with_clusters(
-    rows: DataFrame, every: DataFrame, completed: DataFrame, ages: DataFrame | None
-) -> DataFrame:
-    """`unnamed.with_cluster`, of which nothing is planned where no log can be whole."""
-    if ages is None:
-        return rows.withColumn("of_another_cluster", F.lit(False))
-    return with_cluster(rows, every, completed)
-
-
 def _with_all_counts(
     in_copies: DataFrame,
     decided: DataFrame,
@@ -322,7 +315,7 @@ def decided_partition_context(
 
     def beside(decisions: DataFrame, markers: DataFrame) -> DataFrame:
         each = _decisions(decisions, given.several_copies)
-        return matched(each, partition_info, markers, known_ends, given.ages, tolerance)
+        return matched(each, partition_info, markers, known_ends, given.naming, tolerance)
 
     rows = beside(given.log.not_plain, given.markers.not_plain)
 
@@ -336,15 +329,14 @@ def decided_partition_context(
         dated = with_first_once(copies, given.markers, tolerance, given.keep)
         of_copies = inner(selected, small(dated), on="partition_index")
         decided_rows = with_decision(
-            of_copies, decided, known_ends, given.ages, given.owners, tolerance
+            of_copies, decided, known_ends, given.naming, given.owners, tolerance
         )
         with_log = _with_coordinators(decided_rows, partition_info)
         with_owners = _with_lost_owners(with_log, given.log, partition_info)
         gapped = given.keep(_gapped(partition_info))
         completed_ones = completed(rows, given.plain, every_row, copies, tolerance)
         ended = first_ended(completed_ones, _coordinators(partition_info))
-        of_clusters = _with_clusters(with_owners, rows, completed_ones, given.ages)
-        replicated = _with_replicas(of_clusters, placed, _ends(partition_info))
+        replicated = _with_replicas(with_owners, placed, _ends(partition_info))
         outcomes = with_outcomes(replicated, placed, tolerance)
         # Each of the three is joined with what is made of itself: kept, or its plan would double.
         owned = given.keep(with_data(outcomes, runs, markers, files))
@@ -358,7 +350,18 @@ def decided_partition_context(
         anchored = with_anchors(placed_between, tolerance)
         judged = given.keep(with_judged(anchored, tolerance))
         placed_behind = with_last_older(judged, given.markers, tolerance, given.keep)
-        found = with_findings(placed_behind, markers, files, ages)
+        of_clusters = (
+            placed_behind.withColumn("of_another_cluster", F.lit(False))
+            if given.naming is None
+            else with_cluster(
+                placed_behind,
+                rows.filter(regular() & as_many_markers()),
+                given.plain,
+                _topics(partition_info).select("partition_index", "told_id"),
+                tolerance,
+            )
+        )
+        found = with_findings(of_clusters, markers, files, ages)
         return _with_open_data(found, given, producers, partition_info, ages.clock_tolerance)
 
     folded = 0 if given.plain is None else given.plain.number

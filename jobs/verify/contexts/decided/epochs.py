@@ -21,13 +21,13 @@ def with_decision(
     selected: DataFrame,
     decided: DataFrame,
     known: DataFrame,
-    ages: DataFrame | None,
+    naming: DataFrame | None,
     owners: DataFrame,
     tolerance: Column,
 ) -> DataFrame:
     """Adds the newest Prepare record of the row, and what the log says of its epochs elsewhere.
 
-    `known`, `ages`: see `unnamed.with_history`; `tolerance`: of the clocks of brokers, ms.
+    `known`, `naming`: see `unnamed.with_history`; `tolerance`: of the clocks of brokers, ms.
     """
     record = decided.select(
         place_number("record_file_index", "record_position").alias("record_place"),
@@ -57,7 +57,7 @@ def with_decision(
     )
     in_epoch = _with_decided_in_epoch(with_record, decided, tolerance)
     return (
-        with_history(in_epoch, known, ages)
+        with_history(in_epoch, known, naming)
         .join(_committed_alone(decided), on=["producer_id", "marker_epoch", "listed"], how="left")
         .join(_owners_of_data(decided), on=["producer_id", "prepared_data_epoch", "listed"],
               how="left")

@@ -6,7 +6,7 @@ from pyspark.sql import functions as F
 from jobs.model.state_names import named
 from jobs.spark.joins import inner, small
 from jobs.verify.contexts.decided.places import place_number
-from jobs.verify.contexts.decided.unnamed import with_history
+from jobs.verify.contexts.decided.unnamed import with_history, would_be_named
 from schemas.coordinator_states import COMPLETE_COMMIT, COMPLETED, STATE_NAMES
 from udfs.rules import attribution
 from udfs.rules.clock import ADJUSTED_MS, KEPT_IN_TIME_MS
@@ -192,7 +192,7 @@ def of_known_decision() -> Column:
     return known
 
 
-def _contradicted(raised: Column, tolerance: Column) -> list[Column]:
+def _decidable(raised: Column, tolerance: Column) -> list[Column]:
     """decidable, contradicted (by the last record of its id), contradicted_early (by the first).
 
     Of a marker of `_marked`, 0 or 1. What one of the two records would contradict, and is from
@@ -216,7 +216,7 @@ def _contradicted(raised: Column, tolerance: Column) -> list[Column]:
     last, first = of_lost("last"), of_lost("first") & surely(F.col("first_whole"))
     recorded = attribution.is_recorded(F.col("marker_epoch"), F.col("known_above"))
     return [
-        (recorded | last | first).cast("int").alias("decidable"),
+        (surely(recorded) | F.col("unnamed") | last | first).cast("int").alias("decidable"),
         (contradicts("last") & ~last).cast("int").alias("contradicted"),
         (contradicts("first") & ~first).cast("int").alias("contradicted_early"),
     ]
@@ -232,7 +232,8 @@ def _marked(markers: DataFrame, tolerance: Column) -> DataFrame:
     own = may_have_epoch_of_data()
     place = place_number("file_index", "marker_position")
     is_known = of_known_decision()
-    return markers.filter(F.col("known_above").isNotNull()).select(
+    told = ~F.col("unnamed") | would_be_named(tolerance)
+    return markers.filter(told).select(
         "partition_index",
         "producer_id",
         "marker_epoch",
@@ -262,7 +263,7 @@ def _marked(markers: DataFrame, tolerance: Column) -> DataFrame:
         F.when(raised, F.col("last_offset")).alias("raised_last"),
         F.col("first_offset").alias("data_first"),
         F.col("last_offset").alias("data_last"),
-        *_contradicted(raised, tolerance),
+        *_decidable(raised, tolerance),
     )
 
 
@@ -271,17 +272,17 @@ def matched(
     partition_info: DataFrame,
     markers: DataFrame,
     known: DataFrame,
-    ages: DataFrame | None,
+    naming: DataFrame | None,
     tolerance: Column,
 ) -> DataFrame:
     """One row a decision and partition: what was decided beside the markers that are there.
 
-    `known`, `ages`: see `unnamed.with_history`; `tolerance`: of the clocks of brokers, ms.
+    `known`, `naming`: see `unnamed.with_history`; `tolerance`: of the clocks of brokers, ms.
     A union and an aggregate instead of a full outer join, so that the transactions of one epoch
     (transaction.version 0 and 1) are not paired each with each.
     """
     both = _prepared(decided, partition_info).unionByName(
-        _marked(with_history(markers, known, ages), tolerance), allowMissingColumns=True
+        _marked(with_history(markers, known, naming), tolerance), allowMissingColumns=True
     )
     aggregates = [how(name).alias(name) for name, how in (OF_PREPARES | OF_MARKERS).items()]
     return both.groupBy(*KEY).agg(*aggregates)

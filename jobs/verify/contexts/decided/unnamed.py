@@ -1,76 +1,167 @@
-"""Markers of producers that no record of the coordinator's log names, though it lacks nothing.
+"""Markers of producers that no record of the coordinator's log names, though it would be there.
 
-A log that is whole, in all of its partitions, has a record of each producer id that ever had a
-transaction: its id was initialized with one (`TransactionCoordinator.handleInitProducerId`). So the
-records behind such a marker are lost, as where a broker came back without a partition of that log,
-or with an older copy of it. Or another cluster decided it, and the topic was taken over from there
-with its markers: those lie in front of all markers that the coordinators of this one wrote.
+Behind each transaction stands a record with its producer id that no cleaner has passed yet, or that
+is the last one of its transactional id: its Complete record is written when its markers are, and
+where that is not there yet, its Prepare record is the last one. So where the log has all of its
+partitions, and lacks nothing from some moment on, it names the producers of all later markers that
+ended data. If it does not, their records are lost, as where a broker came back without a partition
+of that log, or with an older copy of it.
+
+Or another cluster decided them, and the topic was taken over from there with its markers: those
+are older than all that the coordinators of this one wrote to the topic.
 """
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.spark.joins import small
+from jobs.model.plain_epochs import PlainEpochs
+from jobs.spark.joins import inner, small
+from schemas.topics import TXN_LOG_TOPIC
+from udfs.rules import attribution
+from udfs.rules.clock import BEYOND_CLOCKS_MS
 from udfs.rules.logic import surely
-
-# Of `jobs.replay.decisions.histories`: every record that names the producer is there.
-FROM_THE_BEGINNING = -1
+from udfs.rules.producer_step import LAST_EPOCH
 
 
-def with_history(rows: DataFrame, known: DataFrame, ages: DataFrame | None) -> DataFrame:
+def named_moments(
+    records: DataFrame, partition_info: DataFrame, completeness: DataFrame
+) -> DataFrame:
+    """One row: between which moments the coordinator's log names the producers of all markers.
+
+    named_from_ms, named_to_ms: by the clocks of coordinators; named_stopped: all is of brokers that
+    were stopped cleanly, each alone in its cluster. No row where the log has other partitions.
+    `records`: of the log; `partition_info`: of all copies; `completeness`: of
+    `jobs.verify.contexts.open_lookups.log_completeness`.
+    """
+    copies = partition_info.filter(F.col("topic") == TXN_LOG_TOPIC).select(
+        "partition_index",
+        "partition",
+        "incarnation",
+        # A replica that has just been added is short, and lacks nothing.
+        (surely(F.col("outlasted")) | F.col("of_deleted_topic")).alias("short"),
+        F.when(F.col("first_base").isNotNull(), _gone_up_to()).alias("gone_up_to"),
+        F.coalesce("complete_up_to_ms", F.lit(-1)).alias("until_ms"),
+        surely(F.col("clean_shutdown") & F.col("alone_in_cluster")).alias("stopped"),
+    )
+    behind = (
+        inner(records, small(copies.select("partition_index", "gone_up_to")), on="partition_index")
+        .filter(F.col("offset") >= F.col("gone_up_to"))
+        .groupBy("partition_index")
+        .agg(F.min_by("latest_timestamp", "offset").alias("behind_ms"))
+    )
+    since = F.when(F.col("gone_up_to") == 0, F.lit(0)).otherwise(F.col("behind_ms"))
+    told = copies.join(small(behind), on="partition_index", how="left").select(
+        "partition",
+        "incarnation",
+        F.coalesce(F.when(~F.col("short"), since), F.lit(BEYOND_CLOCKS_MS)).alias("from_ms"),
+        F.col("until_ms"),
+        "stopped",
+    )
+    # Of several copies the one that lacks least, and of those the latest.
+    best = F.min_by(F.struct("until_ms", "stopped"), F.struct("from_ms", -F.col("until_ms")))
+    # An older topic of that name lacks what was decided since, and a newer one the rest.
+    several = F.min("incarnation") < F.max("incarnation")
+    of_partitions = told.groupBy("partition").agg(
+        F.when(several, F.lit(BEYOND_CLOCKS_MS)).otherwise(F.min("from_ms")).alias("from_ms"),
+        best.alias("best"),
+    )
+    moments = of_partitions.agg(
+        F.max("from_ms").alias("named_from_ms"),
+        F.min("best.until_ms").alias("named_to_ms"),
+        F.min("best.stopped").alias("named_stopped"),
+    )
+    complete = completeness.filter("coordinator_log_complete")
+    return moments.crossJoin(F.broadcast(complete)).drop("coordinator_log_complete")
+
+
+def _gone_up_to() -> Column:
+    """Offset of a copy, exclusive, up to which records may be gone, for whatever reason."""
+    missing, unreadable = F.array_max("missing.end"), F.col("unreadable_at") + 1
+    gone: Column = F.greatest("first_base", "files_cleaned_below", missing, unreadable)
+    return gone
+
+
+def with_history(rows: DataFrame, known: DataFrame, naming: DataFrame | None) -> DataFrame:
     """Adds the columns of `known` to rows with a producer_id; null where nothing is known.
 
-    `known`: of `jobs.replay.decisions.histories`, with `matching.with_last_outcomes`. `ages`: of
-    `jobs.verify.contexts.open_lookups.log_ages`, None where the log cannot be whole. Where it is, a
-    producer that it does not name has a history without records: known_above -1, and
-    history_covers_ms and history_clean_shutdown of the log as a whole. unnamed: it is one of these.
+    `known`: of `jobs.replay.decisions.histories`, with `matching.with_last_outcomes`. `naming`: of
+    `named_moments`, None where the log cannot name all producers. unnamed: it does not name this
+    one. Then history_covers_ms and history_clean_shutdown are of the log as a whole; named_from_ms
+    is null otherwise, as where the log has other partitions.
     """
     beside = rows.join(known, on="producer_id", how="left")
-    if ages is None:
-        return beside.withColumn("unnamed", F.lit(False))
-    whole = F.col("coordinator_log_complete") & F.col("coordinator_log_whole")
-    of_log = ages.select(
-        F.when(whole, F.lit(FROM_THE_BEGINNING)).alias("whole_above"),
-        F.when(whole, F.col("logs_until_ms")).alias("whole_until_ms"),
-        F.when(whole, F.col("logs_stopped")).alias("whole_stopped"),
-    )
+    unnamed = F.col("known_above").isNull()
+    if naming is None:
+        never = F.lit(None).cast("bigint")
+        return beside.withColumn("unnamed", unnamed).withColumn("named_from_ms", never)
+    # Of no rows a row of nulls.
+    one = naming.agg(*[F.max(name).alias(name) for name in naming.columns])
+
+    def of(log: str, producer: str) -> Column:
+        return F.when(F.col("unnamed"), F.col(log)).otherwise(F.col(producer))
+
     return (
-        beside.crossJoin(F.broadcast(of_log))
-        .withColumn("unnamed", F.col("known_above").isNull() & F.col("whole_above").isNotNull())
+        beside.crossJoin(F.broadcast(one))
+        .withColumn("unnamed", unnamed)
         .withColumns(
             {
-                "history_covers_ms": _of("whole_until_ms", "history_covers_ms"),
-                "history_clean_shutdown": _of("whole_stopped", "history_clean_shutdown"),
-                "known_above": _of("whole_above", "known_above"),
+                "history_covers_ms": of("named_to_ms", "history_covers_ms"),
+                "history_clean_shutdown": of("named_stopped", "history_clean_shutdown"),
+                "named_from_ms": F.when(F.col("unnamed"), F.col("named_from_ms")),
             }
         )
-        .drop("whole_above", "whole_until_ms", "whole_stopped")
+        .drop("named_to_ms", "named_stopped")
     )
 
 
-def _of(log: str, producer: str) -> Column:
-    return F.when(F.col("unnamed"), F.col(log)).otherwise(F.col(producer))
+def would_be_named(tolerance: Column) -> Column:
+    """Whether the coordinator's log would name the producer of a marker of `with_history`.
+
+    If its copies are later than the marker (history_covers_ms). Not with the last epoch of a
+    producer id: the Complete record of such a transaction names the next one
+    (`TransactionMetadata.prepareAbortOrCommit`). `tolerance`: of the clocks of brokers, ms.
+    """
+    later = attribution.surely_before(F.col("named_from_ms"), F.col("marker_timestamp"), tolerance)
+    ended = F.col("first_offset").isNotNull()
+    named: Column = surely(later & ended & (F.col("marker_epoch") < LAST_EPOCH))
+    return F.col("unnamed") & named
 
 
-def with_cluster(rows: DataFrame, every: DataFrame, completed: DataFrame) -> DataFrame:
+def with_cluster(
+    rows: DataFrame,
+    decided: DataFrame,
+    plain: PlainEpochs | None,
+    topics: DataFrame,
+    tolerance: Column,
+) -> DataFrame:
     """Adds of_another_cluster: the row is `unnamed`, and another cluster may have decided it.
 
-    No marker that has its decision lies in front of its first one in the partition. `every`: the
-    rows of the context; `completed`: of `first_ended.completed`.
+    No marker that was decided here is in front in the partition, or earlier in the topic.
+    `decided`: rows of the context with as many markers as decisions, in order; `plain`: epochs that
+    need none; `topics`: told_id by partition_index; `tolerance`: of the clocks of brokers, ms.
     """
-    met = every.filter(
-        F.col("prepares").isNotNull() & (F.col("earliest_marker") >= F.col("earliest_prepare"))
-    )
-    offsets = [some.select("partition_index", "marker_offset") for some in (met, completed)]
+    of_marker = ("partition_index", "marker_offset", F.col("latest_marker").alias("decided_ms"))
+    # About a topic of this name that was here before there may be decisions of the same producers.
+    by_then = F.col("latest_marker") <= F.col("complete_timestamp") + tolerance
+    met = decided.filter(by_then).select(*of_marker)
+    if plain is not None:
+        moment = F.col("marker_timestamp").alias("decided_ms")
+        met = met.unionByName(plain.first_ended.select(*of_marker[:2], moment))
     first = (
-        offsets[0]
-        .unionByName(offsets[1])
-        .groupBy("partition_index")
-        .agg(F.min("marker_offset").alias("first_decided"))
+        inner(met, small(topics), on="partition_index")
+        .groupBy("partition_index", "told_id")
+        .agg(F.min("marker_offset").alias("first_decided"), F.min("decided_ms").alias("decided_ms"))
     )
-    behind = surely(F.col("first_decided") < F.col("marker_offset"))
+    of_topic = Window.partitionBy("told_id")
+    earliest = F.when(F.col("told_id").isNotNull(), F.min("decided_ms").over(of_topic))
+    in_topic = topics.join(
+        first.select("told_id", earliest.alias("in_topic_ms")).distinct(), on="told_id", how="left"
+    )
+    behind = F.col("first_decided") < F.col("marker_offset")
+    later = attribution.surely_before(F.col("in_topic_ms"), F.col("earliest_marker"), tolerance)
     return (
-        rows.join(small(first), on="partition_index", how="left")
-        .withColumn("of_another_cluster", F.col("unnamed") & ~behind)
-        .drop("first_decided")
+        rows.join(small(first.drop("told_id", "decided_ms")), on="partition_index", how="left")
+        .join(small(in_topic.drop("told_id")), on="partition_index", how="left")
+        .withColumn("of_another_cluster", F.col("unnamed") & ~surely(behind) & ~surely(later))
+        .drop("first_decided", "in_topic_ms")
     )
