@@ -90,8 +90,8 @@ Options of a case, all optional
     snapshots: list of producer snapshots (tests/snapshot_files.py); default none
     coordinator: list of `id=x pid=1 epoch=0 state=Ongoing partitions=this at=0` records in
             __transaction_state (complete, broker clean). State: as in the log, or
-            `tombstone`. partitions: this, elsewhere, beside, `this,elsewhere` or none; the default is
-            this for Ongoing and Prepare*, none else. timeout= ms (default 600000). The first
+            `tombstone`. partitions: this, elsewhere, beside, `this,elsewhere` or none; the default
+            is this for Ongoing and Prepare*, none else. timeout= ms (default 600000). The first
             record of an id is led up to by legal ones, unless it says `raw`. More: start=, update=
             and clock= (s as in at; clock: the record's timestamp, where that is not at), ctv=2
             (client transaction version), leader=1 (for all that follow; -1: none), status=7 (any),
@@ -99,8 +99,8 @@ Options of a case, all optional
             hex), next=2 (next producer id, with ctv=), tag=9 (an unknown tag, with ctv=),
             codec=gzip, joined (in the batch of the record before), misplaced (in another partition
             than that of its id), again=20 every=50 (so often more, s apart), crc=bad (wrong
-            checksum of its batch), roll (a
-            new segment begins with it); these two with `alone`, as other ids share the log
+            checksum of its batch), roll (a new segment begins with it); these two with `alone`, as
+            other ids share the log
     alone: true           the case has a partition of __transaction_state of its own; {hw: 7}: with
             that replication checkpoint; {cleaner: 7}: with that cleaner checkpoint
     whole: true           the case is audited among those whose coordinator's log lacks nothing: of

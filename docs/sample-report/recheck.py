@@ -829,6 +829,13 @@ class Entry(NamedTuple):
     readable: bool
 
 
+class Told(NamedTuple):
+    """Of a copy: the producer ids of its records, and why not all can be read, None if they can."""
+
+    producers: frozenset[int]
+    unreadable: str | None
+
+
 @lru_cache(KEPT_COPIES)
 def entries_of(folder: Path) -> tuple[list[Entry], Copy]:
     """All records of a copy of `__transaction_state-N`, and the copy."""
@@ -848,9 +855,16 @@ def entries_of(folder: Path) -> tuple[list[Entry], Copy]:
 
 
 @cache
-def producers_of(folder: Path) -> frozenset[int]:
-    """The producer ids of all records of a copy; kept of all copies, a number for each id."""
-    return frozenset(one.state.producer for one in entries_of(folder)[0] if one.state)
+def told_by(folder: Path) -> Told:
+    """What all records of a copy tell; kept of all copies, a number for each id."""
+    entries, copy = entries_of(folder)
+    producers = frozenset(one.state.producer for one in entries if one.state)
+    try:
+        copy.require_readable()
+    except MissingError as error:
+        return Told(producers, str(error))
+    readable = all(one.readable for one in entries)
+    return Told(producers, None if readable else f"{folder.name} has a record that cannot be read")
 
 
 @cache
@@ -1013,8 +1027,10 @@ class Dump:
         """The copies of partitions of `__transaction_state`."""
         return self.copies_of(TXN_LOG)
 
-    def entries(self, folders: list[Path], transactional_id: str | None) -> list[Entry]:
-        """Records of an id, of all without one, in such copies.
+    def entries(
+        self, folders: list[Path], transactional_id: str | None, producer: int | None = None
+    ) -> list[Entry]:
+        """Records of an id in such copies; without one of all in those that name a producer.
 
         Raises HoldsError where one of them cannot be read.
         """
@@ -1024,6 +1040,12 @@ class Dump:
         self.beside(f"all records of {folders[0].name if len(folders) == 1 else several}")
         entries: list[Entry] = []
         for folder in folders:
+            if transactional_id is None and producer is not None:
+                told = told_by(folder)
+                if told.unreadable:
+                    raise LostRecordsError(told.unreadable)
+                if producer not in told.producers:
+                    continue
             found, copy = entries_of(folder)
             try:
                 copy.require_readable()
@@ -1049,7 +1071,7 @@ class Dump:
 
     def logs_of_producer(self, producer: int) -> list[Path]:
         """Copies of the partitions whose records name a producer, if any does, else of all."""
-        names = {one.name for one in self.txn_logs if producer in producers_of(one)}
+        names = {one.name for one in self.txn_logs if producer in told_by(one).producers}
         return [one for one in self.txn_logs if one.name in names or not names]
 
     def newest(self, transactional_id: str) -> Entry | None:
@@ -1295,7 +1317,7 @@ class Case(NamedTuple):
         """
         name, producer = self.finding.get("transactional_id"), self.finding.get("producer_id")
         if name is None and producer is not None:
-            return self.dump.entries(self.dump.logs_of_producer(producer), None)
+            return self.dump.entries(self.dump.logs_of_producer(producer), None, producer)
         return self.dump.entries(self.dump.logs_of(name), name)
 
     def log_directory(self) -> Path:

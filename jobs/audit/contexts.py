@@ -11,9 +11,9 @@ from pyspark.sql import functions as F
 
 from jobs.audit.audit import Aborts, DecodedDump, Request
 from jobs.decode.splits import offsets_partitions
-from jobs.model.cluster import Clusters
+from jobs.model.coordinator_listing import coordinator_listing
 from jobs.model.decoded import Decoded
-from jobs.model.dump import Dump, coordinator_partitions
+from jobs.model.dump import Dump
 from jobs.model.markers import Markers, as_markers
 from jobs.model.replicas import coordinator_copies
 from jobs.model.transactions import all_transactions
@@ -39,7 +39,7 @@ from jobs.verify.contexts.log import (
 from jobs.verify.contexts.log_directory import log_directories, log_directory_context
 from jobs.verify.contexts.offset_commit import offset_commit_context
 from jobs.verify.contexts.offset_transaction import OffsetTransactions, offset_transaction_context
-from jobs.verify.contexts.open_lookups import CoordinatorListing, log_completeness
+from jobs.verify.contexts.open_lookups import log_completeness
 from jobs.verify.contexts.producer import producer_context
 from jobs.verify.contexts.producer_block import producer_block_context, producer_blocks
 from jobs.verify.contexts.replicas import replicas_context
@@ -52,7 +52,6 @@ from jobs.verify.contexts.torn_epoch import torn_epoch_context
 from jobs.verify.contexts.transaction import Ages, TransactionInputs, transaction_context
 from jobs.verify.contexts.txn_index_entry import IndexedAborts, txn_index_entry_context
 from schemas import log_row
-from schemas.topics import TXN_LOG_TOPIC
 
 
 @dataclass(frozen=True)
@@ -169,7 +168,7 @@ def _contexts_of_coordinators(made: StageResults) -> list[Context]:
         markers=_markers(made.read.decoded, replayed),
         plain=made.read.decoded.plain,
         regular_of=made.read.decoded.regular_of,
-        naming=_named_moments(made) if coordinator_partitions(made.dump) else None,
+        naming=_named_moments(made),
         several_copies=bool(copies),
         keep=made.read.kept.keep,
     )
@@ -207,7 +206,7 @@ def _contexts_of_transactions(made: StageResults) -> list[Context]:
         owners=replayed.owners,
         log=replayed.coordinator_log,
         history=replayed.histories,
-        listing=_coordinator_listing(made.dump, made.read.decoded.clusters),
+        listing=coordinator_listing(made.dump, made.read.decoded.clusters),
         folded=replayed.regular,
         kept=made.read.kept,
     )
@@ -286,7 +285,7 @@ def _offset_transactions(made: StageResults) -> OffsetTransactions:
         epochs_of=replayed.coordinator_log.epochs_of,
         pending=decoded.nested(log_row.PENDING_COMMIT, "pending"),
         owners=replayed.owners,
-        listing=_coordinator_listing(made.dump, decoded.clusters),
+        listing=coordinator_listing(made.dump, decoded.clusters),
     )
 
 
@@ -321,33 +320,14 @@ def _markers(decoded: Decoded, replayed: Replayed) -> Markers:
     )
 
 
-def _named_moments(made: StageResults) -> DataFrame:
+def _named_moments(made: StageResults) -> DataFrame | None:
+    """See `decided.unnamed`; None where the log has other partitions for sure."""
     replayed = made.replayed
-    listing = _coordinator_listing(made.dump, made.read.decoded.clusters)
+    listing = coordinator_listing(made.dump, made.read.decoded.clusters)
+    if not listing.may_be_complete:
+        return None
     # Of the default number of partitions, which checkpoints list, brokers may be assigned just
     # these: then an id of another partition is named nowhere.
     proven = log_completeness(replayed.partition_info, replace(listing, listed=False))
     records = replayed.coordinator_log.txn_log_records
     return named_moments(records, replayed.partition_info, proven)
-
-
-def _coordinator_listing(dump: Dump, clusters: Clusters) -> CoordinatorListing:
-    """Facts of the partitions of `__transaction_state` from side files."""
-    numbers = {p.partition for p in dump.partitions if p.topic == TXN_LOG_TOPIC}
-    listings = [
-        one.coordinator_partitions
-        for one in dump.directories
-        if one.coordinator_partitions is not None
-    ]
-    listed = frozenset[int]().union(*listings)
-    totals = {
-        one.partitions[TXN_LOG_TOPIC]
-        for one in clusters.by_id.values()
-        if TXN_LOG_TOPIC in one.partitions
-    }
-    return CoordinatorListing(
-        number=coordinator_partitions(dump) or 0,
-        total=max(totals, default=None),
-        listed=bool(numbers) and listed == numbers,
-        beyond=bool(listed - numbers),
-    )

@@ -8,8 +8,9 @@ import numpy as np
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
+from jobs.model.coordinator_listing import coordinator_listing
 from jobs.model.decoded import MOST_CHOSEN, Decoded, unpacked_when_asked
-from jobs.model.dump import Dump, DumpPartition, coordinator_partitions, files_cleaned_below
+from jobs.model.dump import Dump, DumpPartition, files_cleaned_below
 from jobs.model.plain_epochs import PlainEpochs
 from jobs.spark.joins import inner
 from jobs.spark.local import local_frame
@@ -29,6 +30,7 @@ from udfs.arrow.plain_epochs import (
     marked_parts,
     match_parts,
 )
+from udfs.rules.absence import within_reach
 
 # What a Python worker holds at a time: 55 bytes each, several times while it sorts them.
 PARTS_A_BUCKET = 500_000
@@ -84,15 +86,19 @@ def _named_from_ms(decoded: Decoded, dump: Dump) -> int | None:
     The newest of the records that are rows and that a cleaner may have passed: of several copies
     of a partition in the one of the earliest, of several partitions in the one of the latest.
     """
-    if coordinator_partitions(dump) is None:
-        return None
-    copies = [one for one in dump.partitions if one.topic == TXN_LOG_TOPIC]
+    listing = coordinator_listing(dump, decoded.clusters)
+    copies = [one for one in dump.partitions if one.topic == TXN_LOG_TOPIC and _from_start(one)]
     newest = _newest_passed(decoded, copies)
     moments: dict[int, int] = {}
     for one in copies:
         moment = newest.get(one.partition_index, 0)
         moments[one.partition] = min(moment, moments.get(one.partition, moment))
-    return max(moments.values())
+    told = listing.may_be_complete and len(moments) == listing.number
+    return max(moments.values()) if told else None
+
+
+def _from_start(partition: DumpPartition) -> bool:
+    return bool(partition.segments) and not partition.segments[0].base_offset
 
 
 def _newest_passed(decoded: Decoded, copies: list[DumpPartition]) -> dict[int, int]:
@@ -107,7 +113,7 @@ def _newest_passed(decoded: Decoded, copies: list[DumpPartition]) -> dict[int, i
     records = decoded.nested(log_row.TXN_LOG_RECORD, "txn_log_record")
     newest = (
         inner(records, below, on="partition_index")
-        .filter(F.col("offset") < F.col("cleaned_below"))
+        .filter(within_reach(F.col("offset"), F.col("cleaned_below")))
         .groupBy("partition_index")
         .agg(F.max("timestamp").alias("newest"))
     )

@@ -108,6 +108,25 @@ def prepare_lost(scene: Scene) -> Mutant | None:
 
 
 @operator
+def id_lost(scene: Scene) -> Mutant | None:
+    """Every record of an id is lost, as if it had never been there."""
+    at = _any_state(scene, COMPLETE_COMMIT)
+    if at is None:
+        return None
+    view, states, _ = at
+    listed = {place for one in states for place in _listed(one)}
+    mutant = Mutant(
+        codes(STEP + " marker_without_prepare hanging_transaction late_write_after_marker"),
+        places(view.place, sorted(listed)), pids=frozenset(one.value.producer_id for one in states),
+        ids=frozenset([states[0].name]), wide=True,
+        why="an id that expired has no records, nor has one of another cluster",
+    )  # fmt: skip
+    view.drop_all(one.index for one in states)
+    view.store()
+    return mutant
+
+
+@operator
 def complete_lost(scene: Scene) -> Mutant | None:
     # Where it is the last of its id: see completion_forgotten.
     if (one := _decision(scene, lambda one: one.following is not None)) is None:

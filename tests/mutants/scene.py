@@ -133,6 +133,18 @@ class View:
         if close:
             self._shift(number, inside, gone.base_offset - gone.last_offset - 1)
 
+    def drop_all(self, indexes: Iterable[int]) -> None:
+        """Removes batches of a log that is whole, as if they had never been appended."""
+        for index in sorted(indexes, reverse=True):
+            number, inside = self.at(index)
+            self.segments[number][1].pop(inside)
+        end = 0
+        for segment in self.segments:
+            segment[0] = end
+            for at, one in enumerate(segment[1]):
+                segment[1][at] = batch_of(moved(one.content, end))
+                end += one.last_offset - one.base_offset + 1
+
     def insert(self, index: int, content: bytes) -> None:
         """Puts a batch in front of that one, at its offset; what follows moves down."""
         number, inside = self.at(index)

@@ -49,7 +49,7 @@ class Case(NamedTuple):
         """
         name, producer = self.finding.get("transactional_id"), self.finding.get("producer_id")
         if name is None and producer is not None:
-            return self.dump.entries(self.dump.logs_of_producer(producer), None)
+            return self.dump.entries(self.dump.logs_of_producer(producer), None, producer)
         return self.dump.entries(self.dump.logs_of(name), name)
 
     def log_directory(self) -> Path:

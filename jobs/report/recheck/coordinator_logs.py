@@ -8,7 +8,7 @@ from typing import NamedTuple
 from jobs.report.recheck.batches import Batch, Record
 from jobs.report.recheck.coordinator_records import State, identity, state_of
 from jobs.report.recheck.copies import END_OF_OFFSETS, KEPT_COPIES, Copy
-from jobs.report.recheck.results import HoldsError, UndecidedError
+from jobs.report.recheck.results import HoldsError, MissingError, UndecidedError
 
 
 class Entry(NamedTuple):
@@ -24,6 +24,13 @@ class Entry(NamedTuple):
     leader: int
     moment_ms: int
     readable: bool
+
+
+class Told(NamedTuple):
+    """Of a copy: the producer ids of its records, and why not all can be read, None if they can."""
+
+    producers: frozenset[int]
+    unreadable: str | None
 
 
 @lru_cache(KEPT_COPIES)
@@ -45,9 +52,16 @@ def entries_of(folder: Path) -> tuple[list[Entry], Copy]:
 
 
 @cache
-def producers_of(folder: Path) -> frozenset[int]:
-    """The producer ids of all records of a copy; kept of all copies, a number for each id."""
-    return frozenset(one.state.producer for one in entries_of(folder)[0] if one.state)
+def told_by(folder: Path) -> Told:
+    """What all records of a copy tell; kept of all copies, a number for each id."""
+    entries, copy = entries_of(folder)
+    producers = frozenset(one.state.producer for one in entries if one.state)
+    try:
+        copy.require_readable()
+    except MissingError as error:
+        return Told(producers, str(error))
+    readable = all(one.readable for one in entries)
+    return Told(producers, None if readable else f"{folder.name} has a record that cannot be read")
 
 
 @cache

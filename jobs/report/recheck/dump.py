@@ -10,8 +10,8 @@ from jobs.report.recheck.coordinator_logs import (
     Entry,
     entries_of,
     first_of_later,
-    producers_of,
     reach_of,
+    told_by,
 )
 from jobs.report.recheck.copies import END_OF_OFFSETS, Copy, copy_of
 from jobs.report.recheck.internal_topics import TXN_LOG, placed
@@ -148,8 +148,10 @@ class Dump:
         """The copies of partitions of `__transaction_state`."""
         return self.copies_of(TXN_LOG)
 
-    def entries(self, folders: list[Path], transactional_id: str | None) -> list[Entry]:
-        """Records of an id, of all without one, in such copies.
+    def entries(
+        self, folders: list[Path], transactional_id: str | None, producer: int | None = None
+    ) -> list[Entry]:
+        """Records of an id in such copies; without one of all in those that name a producer.
 
         Raises HoldsError where one of them cannot be read.
         """
@@ -159,6 +161,12 @@ class Dump:
         self.beside(f"all records of {folders[0].name if len(folders) == 1 else several}")
         entries: list[Entry] = []
         for folder in folders:
+            if transactional_id is None and producer is not None:
+                told = told_by(folder)
+                if told.unreadable:
+                    raise LostRecordsError(told.unreadable)
+                if producer not in told.producers:
+                    continue
             found, copy = entries_of(folder)
             try:
                 copy.require_readable()
@@ -184,7 +192,7 @@ class Dump:
 
     def logs_of_producer(self, producer: int) -> list[Path]:
         """Copies of the partitions whose records name a producer, if any does, else of all."""
-        names = {one.name for one in self.txn_logs if producer in producers_of(one)}
+        names = {one.name for one in self.txn_logs if producer in told_by(one).producers}
         return [one for one in self.txn_logs if one.name in names or not names]
 
     def newest(self, transactional_id: str) -> Entry | None:

@@ -70,6 +70,11 @@ class DecidedInputs:
     several_copies: bool
     keep: Callable[[DataFrame], DataFrame]
 
+    @property
+    def folded(self) -> int:
+        """Rows of the context that plain epochs would have been."""
+        return 0 if self.plain is None else self.plain.number
+
 
 def _decisions(decided: DataFrame, several_copies: bool) -> DataFrame:
     names = ("prepare_timestamp", "start_ms", "complete_timestamp", "went_on_ms")
@@ -256,6 +261,21 @@ def _of_producers(
     return given.keep(decided), given.keep(given.markers.of_producers(producers)), given.keep(runs)
 
 
+def _with_clusters(
+    rows: DataFrame,
+    every: DataFrame,
+    given: DecidedInputs,
+    partition_info: DataFrame,
+    tolerance: Column,
+) -> DataFrame:
+    """`unnamed.with_cluster`, of which nothing is planned where no row can be unnamed."""
+    if given.naming is None:
+        return rows.withColumn("of_another_cluster", F.lit(False))
+    decided = every.filter(regular() & as_many_markers())
+    topics = _topics(partition_info).select("partition_index", "told_id")
+    return with_cluster(rows, decided, given.plain, topics, tolerance)
+
+
 def _with_all_counts(
     in_copies: DataFrame,
     decided: DataFrame,
@@ -306,12 +326,13 @@ def decided_partition_context(
     whatever they list. contradicted: see `with_last_outcomes`. lacking_*: the decision without its
     marker. goes_on: replicated data of a later epoch are there. copied_later, history_*: which
     copies are later than the Complete record and the markers: see `decided.anchors`. held_from,
-    may_come: see `decided.judged`. last_older: see `decided.window`.
-    all_aborted: see `_with_open_data`. id_went_on: see `_with_lost_owners`.
+    may_come: see `decided.judged`. last_older: see `decided.window`. unnamed, of_another_cluster:
+    see `decided.unnamed`. all_aborted: see `_with_open_data`. id_went_on: see `_with_lost_owners`.
     """
     tolerance = F.lit(ages.clock_tolerance)
     copies = _copies(partition_info, tolerance)
     known_ends = with_last_outcomes(given.history, given.owners)
+    known = known_ends, given.naming, given.owners, tolerance
 
     def beside(decisions: DataFrame, markers: DataFrame) -> DataFrame:
         each = _decisions(decisions, given.several_copies)
@@ -328,11 +349,8 @@ def decided_partition_context(
         placed = inner(markers, small(_topics(partition_info)), on="partition_index")
         dated = with_first_once(copies, given.markers, tolerance, given.keep)
         of_copies = inner(selected, small(dated), on="partition_index")
-        decided_rows = with_decision(
-            of_copies, decided, known_ends, given.naming, given.owners, tolerance
-        )
-        with_log = _with_coordinators(decided_rows, partition_info)
-        with_owners = _with_lost_owners(with_log, given.log, partition_info)
+        of_log = _with_coordinators(with_decision(of_copies, decided, *known), partition_info)
+        with_owners = _with_lost_owners(of_log, given.log, partition_info)
         gapped = given.keep(_gapped(partition_info))
         completed_ones = completed(rows, given.plain, every_row, copies, tolerance)
         ended = first_ended(completed_ones, _coordinators(partition_info))
@@ -350,19 +368,8 @@ def decided_partition_context(
         anchored = with_anchors(placed_between, tolerance)
         judged = given.keep(with_judged(anchored, tolerance))
         placed_behind = with_last_older(judged, given.markers, tolerance, given.keep)
-        of_clusters = (
-            placed_behind.withColumn("of_another_cluster", F.lit(False))
-            if given.naming is None
-            else with_cluster(
-                placed_behind,
-                rows.filter(regular() & as_many_markers()),
-                given.plain,
-                _topics(partition_info).select("partition_index", "told_id"),
-                tolerance,
-            )
-        )
-        found = with_findings(of_clusters, markers, files, ages)
+        of_cluster = _with_clusters(placed_behind, rows, given, partition_info, tolerance)
+        found = with_findings(of_cluster, markers, files, ages)
         return _with_open_data(found, given, producers, partition_info, ages.clock_tolerance)
 
-    folded = 0 if given.plain is None else given.plain.number
-    return Context("decided_partition", rows, regular, enrich, folded, within_cluster=True)
+    return Context("decided_partition", rows, regular, enrich, given.folded, within_cluster=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from jobs.model.coordinator_listing import CoordinatorListing
 from jobs.model.owners import with_coordinator
 from jobs.model.set_back_clocks import covers_once, once
 from jobs.model.transactions import CLOSED_COLUMNS, all_transactions
@@ -20,7 +21,7 @@ from jobs.verify.conditions.missing import (
 )
 from jobs.verify.contexts.context import Context, with_paths
 from jobs.verify.contexts.open_coordinator import coordinator_columns
-from jobs.verify.contexts.open_lookups import CoordinatorListing, log_completeness
+from jobs.verify.contexts.open_lookups import log_completeness
 from jobs.verify.contexts.transaction import Ages, longest_open
 from schemas.topics import OFFSETS_TOPIC
 from udfs.rules.attribution import may_end, surely_before

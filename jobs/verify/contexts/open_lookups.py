@@ -4,11 +4,10 @@ Each is computed by itself. As one plan they would be read, compared and copied 
 the next one, and most of them are empty in most dumps, which a computed table shows.
 """
 
-from dataclasses import dataclass
-
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from jobs.model.coordinator_listing import CoordinatorListing
 from jobs.model.coordinator_log import CoordinatorLog
 from jobs.model.lost_records import lost_up_to
 from jobs.model.set_back_clocks import came_twice
@@ -246,21 +245,6 @@ def gone_on(
         .filter(F.col("before_marker") > F.col("last_offset"))
         .select(*OF_TRANSACTION, F.col("before_marker").alias("gone_on_at"))
     )
-
-
-@dataclass(frozen=True)
-class CoordinatorListing:
-    """What side files say of the partitions of `__transaction_state`.
-
-    `number`: those in the dump, 0 where they are not all numbers from 0 on. `total`: how many there
-    are by `__cluster_metadata`, None where it does not say. `listed`: checkpoints of brokers list
-    the same ones; `beyond`: they list one that the dump does not have.
-    """
-
-    number: int
-    total: int | None
-    listed: bool
-    beyond: bool
 
 
 def _log_complete(listing: CoordinatorListing) -> Column:

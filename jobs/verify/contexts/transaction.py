@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from jobs.model.coordinator_listing import CoordinatorListing
 from jobs.model.coordinator_log import CoordinatorLog
 from jobs.model.ending import runs_here
 from jobs.model.owners import with_coordinator
@@ -35,7 +36,6 @@ from jobs.verify.contexts.open_coordinator import (
 )
 from jobs.verify.contexts.open_lookups import (
     OF_TRANSACTION,
-    CoordinatorListing,
     decided_producers,
     epochs,
     gone_on,

@@ -14,7 +14,9 @@ are older than all that the coordinators of this one wrote to the topic.
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from jobs.model.lost_records import lost_up_to
 from jobs.model.plain_epochs import PlainEpochs
+from jobs.model.set_back_clocks import came_twice
 from jobs.spark.joins import inner, small
 from schemas.topics import TXN_LOG_TOPIC
 from udfs.rules import attribution
@@ -36,10 +38,10 @@ def named_moments(
     copies = partition_info.filter(F.col("topic") == TXN_LOG_TOPIC).select(
         "partition_index",
         "partition",
-        "incarnation",
+        "topic_id",
         # A replica that has just been added is short, and lacks nothing.
-        (surely(F.col("outlasted")) | F.col("of_deleted_topic")).alias("short"),
-        F.when(F.col("first_base").isNotNull(), _gone_up_to()).alias("gone_up_to"),
+        (surely(F.col("outlasted")) | F.col("of_deleted_topic") | _may_lack_more()).alias("short"),
+        _gone_up_to().alias("gone_up_to"),
         F.coalesce("complete_up_to_ms", F.lit(-1)).alias("until_ms"),
         surely(F.col("clean_shutdown") & F.col("alone_in_cluster")).alias("stopped"),
     )
@@ -52,33 +54,44 @@ def named_moments(
     since = F.when(F.col("gone_up_to") == 0, F.lit(0)).otherwise(F.col("behind_ms"))
     told = copies.join(small(behind), on="partition_index", how="left").select(
         "partition",
-        "incarnation",
         F.coalesce(F.when(~F.col("short"), since), F.lit(BEYOND_CLOCKS_MS)).alias("from_ms"),
         F.col("until_ms"),
         "stopped",
     )
     # Of several copies the one that lacks least, and of those the latest.
     best = F.min_by(F.struct("until_ms", "stopped"), F.struct("from_ms", -F.col("until_ms")))
+    moments = (
+        told.groupBy("partition")
+        .agg(F.min("from_ms").alias("from_ms"), best.alias("best"))
+        .agg(
+            F.max("from_ms").alias("named_from_ms"),
+            F.min("best.until_ms").alias("named_to_ms"),
+            F.min("best.stopped").alias("named_stopped"),
+        )
+    )
     # An older topic of that name lacks what was decided since, and a newer one the rest.
-    several = F.min("incarnation") < F.max("incarnation")
-    of_partitions = told.groupBy("partition").agg(
-        F.when(several, F.lit(BEYOND_CLOCKS_MS)).otherwise(F.min("from_ms")).alias("from_ms"),
-        best.alias("best"),
+    topics = copies.agg((F.count_distinct("topic_id") < 2).alias("of_one_topic"))
+    complete = completeness.crossJoin(F.broadcast(topics)).filter(
+        F.col("coordinator_log_complete") & F.col("of_one_topic")
     )
-    moments = of_partitions.agg(
-        F.max("from_ms").alias("named_from_ms"),
-        F.min("best.until_ms").alias("named_to_ms"),
-        F.min("best.stopped").alias("named_stopped"),
-    )
-    complete = completeness.filter("coordinator_log_complete")
-    return moments.crossJoin(F.broadcast(complete)).drop("coordinator_log_complete")
+    return moments.crossJoin(F.broadcast(complete.select(F.lit(True).alias("all")))).drop("all")
+
+
+def _may_lack_more() -> Column:
+    """Whether a copy may lack what no cleaner takes: the last record of an id, too.
+
+    The copy of a follower may not reach the record for which the leader's cleaner took the one
+    before, nor one that was made while the cleaner passed.
+    """
+    lost = ~surely(F.col("first_base") == 0) | (lost_up_to(F.col("unreadable_at")) > 0)
+    of_one_moment = surely(F.col("one_moment_from") == 0) & surely(F.col("of_leader"))
+    return lost | ((_gone_up_to() > 0) & ~of_one_moment)
 
 
 def _gone_up_to() -> Column:
-    """Offset of a copy, exclusive, up to which records may be gone, for whatever reason."""
-    missing, unreadable = F.array_max("missing.end"), F.col("unreadable_at") + 1
-    gone: Column = F.greatest("first_base", "files_cleaned_below", missing, unreadable)
-    return gone
+    """Offset of a copy, exclusive, up to which a cleaner may have taken records."""
+    missing = F.coalesce(F.array_max("missing.end"), F.lit(0))
+    return F.greatest(missing, "files_cleaned_below")
 
 
 def with_history(rows: DataFrame, known: DataFrame, naming: DataFrame | None) -> DataFrame:
@@ -136,7 +149,8 @@ def with_cluster(
 ) -> DataFrame:
     """Adds of_another_cluster: the row is `unnamed`, and another cluster may have decided it.
 
-    No marker that was decided here is in front in the partition, or earlier in the topic.
+    No marker that was decided here is in front in the partition; nor, if it has none, earlier in
+    the topic. Nor is a moment compared to which the clock of the partition came twice.
     `decided`: rows of the context with as many markers as decisions, in order; `plain`: epochs that
     need none; `topics`: told_id by partition_index; `tolerance`: of the clocks of brokers, ms.
     """
@@ -158,10 +172,13 @@ def with_cluster(
         first.select("told_id", earliest.alias("in_topic_ms")).distinct(), on="told_id", how="left"
     )
     behind = F.col("first_decided") < F.col("marker_offset")
-    later = attribution.surely_before(F.col("in_topic_ms"), F.col("earliest_marker"), tolerance)
+    later = F.col("first_decided").isNull() & attribution.surely_before(
+        F.col("in_topic_ms"), F.col("earliest_marker"), tolerance
+    )
+    twice = came_twice(F.col("earliest_marker"), tolerance)
     return (
         rows.join(small(first.drop("told_id", "decided_ms")), on="partition_index", how="left")
         .join(small(in_topic.drop("told_id")), on="partition_index", how="left")
-        .withColumn("of_another_cluster", F.col("unnamed") & ~surely(behind) & ~surely(later))
+        .withColumn("of_another_cluster", F.col("unnamed") & (twice | ~surely(behind | later)))
         .drop("first_decided", "in_topic_ms")
     )
