@@ -107,6 +107,8 @@ Options of a case, all optional
             a producer that no id has, nothing is proven where some record is lost
     dump: a name          the case is audited among those with that name: of a producer that no id
             has, it matters what is lost of any partition of that log
+    in_part: true         of that dump __transaction_state has a further partition, which is listed
+            and not there: of a producer that no record names, nothing is proven
     before: true          that partition was copied before the data, too; only with alone
     copy: {broker: second, hw: 7, records: list as in coordinator}   another copy of that partition
             on another broker: second (clean), live or bare. hw: as above
@@ -202,7 +204,7 @@ OPTIONS = {
     "first_base", "txnindex", "index", "indexed", "timeindex", "epochs", "snapshots", "coordinator",
     "topic",
     "copied_at", "copied_until", "alone", "copy", "output", "replica", "policy",
-    "partitions", "before", "told", "whole", "dump", "fetched_from", "created", "beside",
+    "partitions", "before", "told", "whole", "dump", "in_part", "fetched_from", "created", "beside",
     "controller",
     "beside_base", "assigned",
 }  # fmt: skip
@@ -1378,6 +1380,10 @@ class DumpWriter:
                 self._checkpoints["clean"]["cleaner-offset-checkpoint"].append(
                     f"{COORDINATOR_TOPIC} {number} {mine['cleaner']}"
                 )
+        if any(case.given.get("in_part") for case in cases):
+            self._checkpoints["clean"]["replication-offset-checkpoint"].append(
+                f"{COORDINATOR_TOPIC} {states.partitions} 0"
+            )
         for case in with_own:
             if case.given.get("before"):
                 self._copy_before(alone[case.pid_base])
