@@ -1030,7 +1030,7 @@ class Dump:
     def entries(
         self, folders: list[Path], transactional_id: str | None, producer: int | None = None
     ) -> list[Entry]:
-        """Records of an id in such copies; without one of all in those that name a producer.
+        """Records of an id in such copies, of all without one; `producer`: of copies that name it.
 
         Raises HoldsError where one of them cannot be read.
         """

@@ -87,14 +87,15 @@ def _named_from_ms(decoded: Decoded, dump: Dump) -> int | None:
     of a partition in the one of the earliest, of several partitions in the one of the latest.
     """
     listing = coordinator_listing(dump, decoded.clusters)
+    if not listing.may_be_complete:
+        return None
     copies = [one for one in dump.partitions if one.topic == TXN_LOG_TOPIC and _from_start(one)]
     newest = _newest_passed(decoded, copies)
     moments: dict[int, int] = {}
     for one in copies:
         moment = newest.get(one.partition_index, 0)
         moments[one.partition] = min(moment, moments.get(one.partition, moment))
-    told = listing.may_be_complete and len(moments) == listing.number
-    return max(moments.values()) if told else None
+    return max(moments.values()) if len(moments) == listing.number else None
 
 
 def _from_start(partition: DumpPartition) -> bool:

@@ -176,7 +176,7 @@ def _missing_at_ends() -> Column:
 
     And between the last batch and the high watermark of a copy that a broker made when it stopped:
     what lies below it was replicated. Other copies may be older than their checkpoint. Without any
-    batch all that lies between is missing.
+    batch: between the name of the first segment and that of the newest, or that high watermark.
     """
     newest = F.coalesce(F.col("last_offset") + 1, F.col("first_base"))
     replicated = F.when(F.col("clean_shutdown"), F.col("checkpoint_high_watermark"))

@@ -135,7 +135,7 @@ class View:
 
     def drop_all(self, indexes: Iterable[int]) -> None:
         """Removes batches of a log that is whole, as if they had never been appended."""
-        for index in sorted(indexes, reverse=True):
+        for index in sorted(set(indexes), reverse=True):
             number, inside = self.at(index)
             self.segments[number][1].pop(inside)
         end = 0

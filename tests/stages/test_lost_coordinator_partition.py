@@ -10,47 +10,51 @@ from cases import AuditedCases, audit_dump
 from log_builder import COORDINATOR_PARTITIONS, Case, DumpWriter
 from pyspark.sql import SparkSession
 
+from jobs.model import decoded
+
 CASES = 2 * COORDINATOR_PARTITIONS
+TRANSACTIONS = 5
 LOST = 2
 TXN_LOG = "__transaction_state"
 FIRST = "00000000000000000000.log"
 
 
 def committed(number: int) -> Case:
-    """Two ids commit one after the other, in one partition; the second aborts once, too."""
+    """Two ids, one after the other, in one partition: each commits, and aborts at last."""
+    of_x, of_y = ended("x", 1, -3000), ended("y", 2, -2000)
     given: dict[str, Any] = {
         "name": f"committed {number}",
-        "log": [
-            "txn pid=1 at=-2000",
-            "commit pid=1 epoch=1 at=-1999",
-            "txn pid=2 at=-1900",
-            "commit pid=2 epoch=1 at=-1899",
-            "txn pid=2 epoch=1 at=-1800",
-            "abort pid=2 epoch=2 at=-1799",
-        ],
-        "coordinator": [
-            *decided("x", 1, 1, "Commit", -2000),
-            *decided("y", 2, 1, "Commit", -1900),
-            *decided("y", 2, 2, "Abort", -1800),
-        ],
+        "log": [line for one in (*of_x, *of_y) for line in one[0]],
+        "coordinator": [line for one in (*of_x, *of_y) for line in one[1]],
         "finds": [],
     }
     return Case("c", number, given)
 
 
-def decided(name: str, pid: int, epoch: int, outcome: str, at: int) -> list[str]:
-    begun = [f"id={name} pid={pid} state=Empty at={at - 2}"] if epoch == 1 else []
-    same = f"ctv=2 start={at - 1}"
-    return [
-        *begun,
-        f"id={name} pid={pid} state=Ongoing epoch={epoch - 1} {same} at={at - 1}",
-        f"id={name} pid={pid} state=Prepare{outcome} epoch={epoch} {same} at={at}",
-        f"id={name} pid={pid} state=Complete{outcome} epoch={epoch} {same} at={at + 2}",
-    ]
+def ended(name: str, pid: int, first: int) -> list[tuple[list[str], list[str]]]:
+    """Of each transaction of an id: its data and marker, and the records of the coordinator."""
+    found = []
+    for epoch in range(TRANSACTIONS):
+        at, outcome = first + 100 * epoch, "Abort" if epoch == TRANSACTIONS - 1 else "Commit"
+        log = [
+            f"txn pid={pid} epoch={epoch} at={at}",
+            f"{outcome.lower()} pid={pid} epoch={epoch + 1} at={at + 1}",
+        ]
+        of_id, same = f"id={name} pid={pid}", f"ctv=2 start={at - 1}"
+        records = [
+            f"{of_id} state=Ongoing epoch={epoch} {same} at={at - 1}",
+            f"{of_id} state=Prepare{outcome} epoch={epoch + 1} {same} at={at}",
+            f"{of_id} state=Complete{outcome} epoch={epoch + 1} {same} at={at + 2}",
+        ]
+        begun = [f"{of_id} state=Empty at={at - 2}"] if epoch == 0 else []
+        found.append((log, begun + records))
+    return found
 
 
 def found(spark: SparkSession, dump: Path) -> list[tuple[str, str, int]]:
     audited = AuditedCases.of(audit_dump(spark, dump))
+    packs = decoded.FEW_FOLDED == 0
+    assert (audited.done.read.decoded.plain is not None) == packs
     rows = [
         (one["code"], one["verdict"], one["offset_last"])
         for findings in audited.findings.values()
@@ -77,17 +81,23 @@ def set_end(broker: Path, end: int) -> None:
 
 
 @pytest.mark.spark
-def test_markers_of_its_ids_lack_their_decision(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize("packed", [False, True], ids=["as rows", "packed"])
+def test_markers_of_its_ids_lack_their_decision(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packed: bool
+) -> None:
+    if packed:
+        monkeypatch.setattr(decoded, "FEW_FOLDED", 0)
     DumpWriter(tmp_path).write([committed(number) for number in range(CASES)])
     broker = tmp_path / "clean"
     shutil.rmtree(tmp_path / "live")
     assert found(spark, tmp_path) == []
     folder = begin_anew(broker)
     lost = found(spark, tmp_path)
-    # Of a case whose other id lies elsewhere: the markers behind that of the other one.
-    cases = len(lost) // 2
-    commit, abort = (("marker_without_prepare", "violation", offset) for offset in (3, 5))
-    assert cases and lost == [commit] * cases + [abort] * cases
+    # Of a case whose other id lies elsewhere: the markers behind those of the other one.
+    cases = len(lost) // TRANSACTIONS
+    behind = [2 * (TRANSACTIONS + one) + 1 for one in range(TRANSACTIONS)]
+    named = [("marker_without_prepare", "violation", offset) for offset in behind]
+    assert cases and lost == sorted(cases * named)
     # Of a log of which nothing is left there is no saying what it had.
     (folder / "00000000000000000500.log").touch()
     set_end(broker, 500)

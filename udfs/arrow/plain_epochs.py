@@ -8,7 +8,7 @@ rows (`jobs.verify.contexts.decided.matching` has the same rules for those).
 
 Nor do markers whose decision was never in the copy of the coordinator's log: of an epoch below all
 that the log, whose beginning is gone, has of the producer. And of a producer that the log does not
-name nobody asks, if it may have had records that are gone by now.
+name nobody asks, if it may have had records that are gone, or not in the dump.
 """
 
 from collections.abc import Callable, Iterator
@@ -278,7 +278,7 @@ def _matched(table: pa.Table, tolerance_ms: int, named_from_ms: int | None) -> d
 def _asked_for(parts: _Parts, named_from_ms: int | None) -> _Parts:
     """Those of producers that the coordinator's log names, in order; without those of TOLD_FROM.
 
-    And what is later than `named_from_ms`, None for nothing.
+    And markers later than `named_from_ms`, None for none, and what is a row already.
     """
     told = parts.producer_id[parts.what == TOLD_FROM]
     asked = np.isin(parts.producer_id, told)

@@ -16,7 +16,8 @@ When it is legal: an operator's abort has no Prepare record; it carries the epoc
 If the copy of `__transaction_state` is older than the marker, the finding cannot be proven. A
 producer id that is never named may have expired, or be of another cluster, from which the topic was
 taken over with its markers: it is asked for only if all partitions of `__transaction_state` are in
-the dump, from offset 0 on and without a gap, and a marker in front is one that was decided there.
+the dump and lack nothing from before the marker on, and if a marker in front, or earlier in the
+topic, was decided there.
 If its id runs a transaction of the epoch that the marker may have cut in two, that may be committed
 yet: marker_stale reports it. Above the high watermark a surplus marker may be a delayed one that a
 leader appended before it was replaced; the next leader does not have the data that it ended.

@@ -1,11 +1,10 @@
 """Markers of producers that no record of the coordinator's log names, though it would be there.
 
-Behind each transaction stands a record with its producer id that no cleaner has passed yet, or that
-is the last one of its transactional id: its Complete record is written when its markers are, and
-where that is not there yet, its Prepare record is the last one. So where the log has all of its
-partitions, and lacks nothing from some moment on, it names the producers of all later markers that
-ended data. If it does not, their records are lost, as where a broker came back without a partition
-of that log, or with an older copy of it.
+Behind a marker that ended data its Complete record is written, which has the producer id; as long
+as that is not there, the Prepare record is the last one of its transactional id, which no cleaner
+takes. So where the log has all of its partitions, and lacks nothing from some moment on, it names
+the producers of all later markers that ended data. If it does not, their records are lost, as where
+a broker came back without a partition of that log, or with an older copy of it.
 
 Or another cluster decided them, and the topic was taken over from there with its markers: those
 are older than all that the coordinators of this one wrote to the topic.
@@ -31,7 +30,8 @@ def named_moments(
     """One row: between which moments the coordinator's log names the producers of all markers.
 
     named_from_ms, named_to_ms: by the clocks of coordinators; named_stopped: all is of brokers that
-    were stopped cleanly, each alone in its cluster. No row where the log has other partitions.
+    were stopped cleanly, each alone in its cluster. No row where the log may have other partitions,
+    or copies are of several topics.
     `records`: of the log; `partition_info`: of all copies; `completeness`: of
     `jobs.verify.contexts.open_lookups.log_completeness`.
     """
@@ -132,7 +132,7 @@ def would_be_named(tolerance: Column) -> Column:
 
     If its copies are later than the marker (history_covers_ms). Not with the last epoch of a
     producer id: the Complete record of such a transaction names the next one
-    (`TransactionMetadata.prepareAbortOrCommit`). `tolerance`: of the clocks of brokers, ms.
+    (`TransactionMetadata.prepareComplete`). `tolerance`: of the clocks of brokers, ms.
     """
     later = attribution.surely_before(F.col("named_from_ms"), F.col("marker_timestamp"), tolerance)
     ended = F.col("first_offset").isNotNull()
@@ -150,7 +150,7 @@ def with_cluster(
     """Adds of_another_cluster: the row is `unnamed`, and another cluster may have decided it.
 
     No marker that was decided here is in front in the partition; nor, if it has none, earlier in
-    the topic. Nor is a moment compared to which the clock of the partition came twice.
+    the topic. Also where a clock of the dump came to the moment of its marker twice.
     `decided`: rows of the context with as many markers as decisions, in order; `plain`: epochs that
     need none; `topics`: told_id by partition_index; `tolerance`: of the clocks of brokers, ms.
     """
