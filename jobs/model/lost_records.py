@@ -3,6 +3,7 @@
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from jobs.spark.joins import inner, small
 from udfs.rules.absence import Counted, Range, overlaps, reaches_behind
 
 
@@ -19,6 +20,20 @@ def lost_up_to(unreadable_at: Column) -> Column:
     of the ids in question; null for none. Columns of the row: lost_to (`jobs.replay.partitions`).
     """
     return F.greatest(F.col("lost_to"), unreadable_at + 1)
+
+
+def moments_behind(records: DataFrame, copies: DataFrame, end: str) -> DataFrame:
+    """One row a copy (partition_index) with a record at or behind the offset in its column `end`.
+
+    behind_ms: the newest moment (ms) up to the first of these records.
+    """
+    ends = small(copies.select("partition_index", F.col(end).alias("behind")))
+    return (
+        inner(records, ends, on="partition_index")
+        .filter(F.col("offset") >= F.col("behind"))
+        .groupBy("partition_index")
+        .agg(F.min_by("latest_timestamp", "offset").alias("behind_ms"))
+    )
 
 
 def lost_behind(offset: Column, unreadable_at: Column) -> Column:

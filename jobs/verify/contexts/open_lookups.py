@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from jobs.model.coordinator_listing import CoordinatorListing
 from jobs.model.coordinator_log import CoordinatorLog
-from jobs.model.lost_records import lost_up_to
+from jobs.model.lost_records import lost_up_to, moments_behind
 from jobs.model.set_back_clocks import came_twice
 from jobs.spark.joins import inner, small
 from jobs.verify.contexts.append_bound import broker_moments
@@ -278,13 +278,7 @@ def _none_lost_since(records: DataFrame, partition_info: DataFrame) -> DataFrame
         .withColumn("lost_up_to", lost_up_to(F.col("unreadable_at")))
         .select("partition_index", "partition", "lost_up_to")
     )
-    losing = small(copies.filter(F.col("lost_up_to") > 0))
-    behind = (
-        inner(records, losing.select("partition_index", "lost_up_to"), on="partition_index")
-        .filter(F.col("offset") >= F.col("lost_up_to"))
-        .groupBy("partition_index")
-        .agg(F.min_by("latest_timestamp", "offset").alias("behind_ms"))
-    )
+    behind = moments_behind(records, copies.filter(F.col("lost_up_to") > 0), "lost_up_to")
     behind_ms = F.greatest(F.coalesce("behind_ms", F.lit(BEYOND_CLOCKS_MS)), F.lit(1))
     since = F.when(F.col("lost_up_to") > 0, behind_ms)
     by_partition = (

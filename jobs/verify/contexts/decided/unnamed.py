@@ -10,10 +10,10 @@ Or another cluster decided them, and the topic was taken over from there with it
 are older than all that the coordinators of this one wrote to the topic.
 """
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from jobs.model.lost_records import lost_up_to
+from jobs.model.lost_records import lost_up_to, moments_behind
 from jobs.model.plain_epochs import PlainEpochs
 from jobs.model.set_back_clocks import came_twice
 from jobs.spark.joins import inner, small
@@ -45,12 +45,7 @@ def named_moments(
         F.coalesce("complete_up_to_ms", F.lit(-1)).alias("until_ms"),
         surely(F.col("clean_shutdown") & F.col("alone_in_cluster")).alias("stopped"),
     )
-    behind = (
-        inner(records, small(copies.select("partition_index", "gone_up_to")), on="partition_index")
-        .filter(F.col("offset") >= F.col("gone_up_to"))
-        .groupBy("partition_index")
-        .agg(F.min_by("latest_timestamp", "offset").alias("behind_ms"))
-    )
+    behind = moments_behind(records, copies, "gone_up_to")
     since = F.when(F.col("gone_up_to") == 0, F.lit(0)).otherwise(F.col("behind_ms"))
     told = copies.join(small(behind), on="partition_index", how="left").select(
         "partition",
@@ -166,11 +161,8 @@ def with_cluster(
         .groupBy("partition_index", "told_id")
         .agg(F.min("marker_offset").alias("first_decided"), F.min("decided_ms").alias("decided_ms"))
     )
-    of_topic = Window.partitionBy("told_id")
-    earliest = F.when(F.col("told_id").isNotNull(), F.min("decided_ms").over(of_topic))
-    in_topic = topics.join(
-        first.select("told_id", earliest.alias("in_topic_ms")).distinct(), on="told_id", how="left"
-    )
+    earliest = first.groupBy("told_id").agg(F.min("decided_ms").alias("in_topic_ms"))
+    in_topic = topics.join(small(earliest), on="told_id", how="left")
     behind = F.col("first_decided") < F.col("marker_offset")
     later = F.col("first_decided").isNull() & attribution.surely_before(
         F.col("in_topic_ms"), F.col("earliest_marker"), tolerance
