@@ -53,12 +53,12 @@ def misdecided(
 
     `placed`: see `jobs.incidents.assign`; `labels`: of its rows; `decisions`: those of `known`.
     """
-    completed = kept.keep(_completed(decisions))
+    decided = kept.keep(_decided(decisions))
     indexed = contradicted(placed, labels)
-    told = _against_markers(placed, labels, decisions, completed, indexed, known, kept)
+    told = _against_markers(placed, labels, decisions, decided, indexed, known, kept)
     if indexed is None:
         return told
-    return [*told, misindexed(indexed, completed, _doubted(placed), known)]
+    return [*told, misindexed(indexed, decided.filter("carried_out"), _doubted(placed), known)]
 
 
 def _doubted(placed: DataFrame) -> DataFrame:
@@ -73,20 +73,20 @@ def _against_markers(
     placed: DataFrame,
     labels: Collection[str],
     decisions: DataFrame,
-    completed: DataFrame,
+    decided: DataFrame,
     indexed: DataFrame | None,
     known: Known,
     kept: KeptFrames,
 ) -> list[DataFrame]:
-    """What readers get by the markers. `completed`: of `_completed`; `indexed`: of `contradicted`.
+    """What readers get by the markers. `decided`: of `_decided`; `indexed`: of `contradicted`.
 
     No index tells them otherwise.
     """
-    of_key = (*KEY, "decided_commit", "shared", "begun_ms")
-    by_key = completed.filter(~F.col("shared")).select(*of_key).distinct()
+    of_key = (*KEY, "decided_commit", "carried_out", "shared", "begun_ms")
+    by_key = decided.filter(~F.col("shared")).select(*of_key).distinct()
     if not {BUMPED, BUMPED_BY_2}.isdisjoint(labels):
         by_key = by_key.unionByName(_unlisted(placed, decisions))
-    found = None if OF_SHARED.isdisjoint(labels) else _in_shared_epochs(placed, completed)
+    found = None if OF_SHARED.isdisjoint(labels) else _in_shared_epochs(placed, decided)
     if found is None:
         return _counted(by_key, placed, indexed, known, kept)
     opposite = F.col("label").isin(*CONTRADICTED)
@@ -98,19 +98,23 @@ def _against_markers(
     ]
 
 
-def _completed(decisions: DataFrame) -> DataFrame:
+def _decided(decisions: DataFrame) -> DataFrame:
     """One row a decision and partition: KEY, decided_commit, shared (transactions share it).
 
-    both_ways: they were committed and aborted. begun_ms: when the first of them began, in ms of the
-    coordinator's clock; -1: one does not tell.
+    carried_out: one of the epoch is; otherwise its marker is still to come, and only another one is
+    wrong. both_ways: they were committed and aborted. begun_ms: when the first of them began, in ms
+    of the coordinator's clock; -1: one does not tell.
     """
-    exploded = decisions.filter(F.col("complete_offset").isNotNull()).select(
+    completed = F.col("complete_offset").isNotNull()
+    # What gave way was not carried out.
+    exploded = decisions.filter(completed | F.col("pending")).select(
         "producer_id",
         F.col("data_epoch").alias("producer_epoch"),
         F.col("commit").alias("decided_commit"),
         "shares_epoch",
         "transactional_id",
         "start_ms",
+        completed.alias("carried_out"),
         F.explode("partitions").alias("listed"),
     )
     of_epoch = Window.partitionBy(*KEY)
@@ -123,6 +127,7 @@ def _completed(decisions: DataFrame) -> DataFrame:
         {
             "shared": F.max("shares_epoch").over(of_epoch) | of_several,
             "both_ways": both_ways,
+            "carried_out": F.max("carried_out").over(of_epoch),
             "begun_ms": F.min(F.coalesce("start_ms", F.lit(-1))).over(of_epoch),
         }
     )
@@ -145,13 +150,18 @@ def _unlisted(placed: DataFrame, decisions: DataFrame) -> DataFrame:
     )
     both = inner(found.distinct(), small(aborted), on=[*EPOCH])
     return both.filter(~F.array_contains("partitions", F.col("listed"))).select(
-        *KEY, "decided_commit", F.lit(False).alias("shared"), "begun_ms"
+        *KEY,
+        "decided_commit",
+        F.lit(True).alias("carried_out"),
+        F.lit(False).alias("shared"),
+        "begun_ms",
     )
 
 
-def _in_shared_epochs(placed: DataFrame, completed: DataFrame) -> DataFrame | None:
+def _in_shared_epochs(placed: DataFrame, decided: DataFrame) -> DataFrame | None:
     """Violations about epochs that several transactions share; None where there is no epoch."""
-    shared = completed.filter("shared").select(*KEY, "shared", "both_ways", "begun_ms").distinct()
+    of_epoch = (*KEY, "shared", "both_ways", "carried_out", "begun_ms")
+    shared = decided.filter("shared").select(*of_epoch).distinct()
     if not shared.limit(1).count():
         return None
     listed = placed.withColumns(
@@ -194,12 +204,13 @@ def _counted(
 ) -> list[DataFrame]:
     """Transactions with an outcome that nobody decided, each counted where it begins; or nothing.
 
-    `by_key`: KEY, shared, begun_ms, and decided_commit: what no transaction of the partition may
-    differ from that was not ended before.
+    `by_key`: KEY, carried_out, shared, begun_ms, and decided_commit: what no transaction of the
+    partition may differ from that was not ended before.
     """
     of_decision = inner(written(known), by_key, on=[*KEY]).filter(~ended_before(known))
     rows = _with_due(apart_from(of_decision, "first_offset", indexed), known)
-    wrong = kept.keep(rows.filter(F.col("decided_commit") != (F.col("outcome") == "commit")))
+    opposite = F.col("decided_commit") != (F.col("outcome") == "commit")
+    wrong = kept.keep(rows.filter(opposite & (F.col("carried_out") | (F.col("outcome") != "open"))))
     if is_known_empty(wrong):
         return []
     stable = known.states.select("partition_index", "last_stable_offset")
@@ -210,8 +221,11 @@ def _counted(
             small(whose(placed, "data_epoch")).alias("w"),
             of_one_producer("d", "w"),
         )
-        # At the end of a copy the marker may lie behind it: of what is open a finding must tell.
-        .filter((F.col("d.outcome") != "open") | is_proven("d.producer_epoch"))
+        # At the end of a copy the marker may lie behind it: of what is open a finding must tell. And
+        # of a decision that is not completed: the append of its record may have failed.
+        .filter(
+            is_proven("d.producer_epoch") | ((F.col("d.outcome") != "open") & F.col("d.carried_out"))
+        )
         .select("d.*", nearest("d.producer_epoch").alias("incident"))
     )
     # Of an epoch with one transaction, data behind its marker are part of it.
