@@ -21,8 +21,9 @@ apart (`widest_apart`), and what is there between those that become one counts a
 numbers (`running`) say how many lie between two batches of the replay, and are exact.
 
 Who took what is missing is another question. The cleaner never takes the marker of data that are
-still there at or above the log start (`CleanedTransactionMetadata`; up to 2.2.1 it did where the
-marker lay in a later group of segments, KAFKA-8351), nor the last record of a key. An ABORT below
+still there at or above the log start (`CleanedTransactionMetadata`; by faults it did, KAFKA-8351 up
+to 2.2.1, KAFKA-13727 up to 3.1.0, KAFKA-14055 up to 3.2.0), nor the last record of a key. So behind
+data that lie open no marker of their producer is missing that a cleaner took. An ABORT below
 the log start it takes, and leaves the data: `UnifiedLog.collectAbortedTransactions` does not give
 it the entries of transactions that ended there. And it is so at one moment, and in one file: a copy
 whose data were read before the cleaner's passes, and the place of their marker after them, has the

@@ -23,7 +23,9 @@ marker, and an unclean election behind the decision cuts it off. A marker that w
 when the power failed in all replicas: the partition lost its leader behind the Prepare record. A
 late write: there the coordinator never listed the partition. A transaction that is being completed:
 it has no Complete record. Data that the cleaner has passed: it passes decided data only, so their
-marker was there and is lost.
+marker was there and is lost. Behind the cleaner's checkpoint, in the segment where that lies, a
+cleaner up to 3.1.0 lost markers, too (KAFKA-13727): offsets are missing behind the data there, and
+a producer snapshot behind them has the transaction ended.
 
 Known bug: KAFKA-20734, seen in 4.3.0, and in 2.8.2 with ZooKeeper, where a broker that was killed
 and started again knew no leader yet. 3.9 to 4.1 queue the markers of such partitions and try again

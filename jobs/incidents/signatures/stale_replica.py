@@ -16,7 +16,8 @@ a late write: there the cleaner never passes the data.
 
 Known bug: KAFKA-6361, a follower that truncates too little after two elections (up to 1.1;
 KIP-279): the copies differ and are equal again behind that. KAFKA-7866 and other failed appends to
-side files. KAFKA-8351, a cleaner that removed the markers of data that it kept (up to 2.2.1).
+side files. A cleaner that removed the markers of data that it kept: KAFKA-8351 (up to 2.2.1),
+KAFKA-13727 (up to 3.1.0; first it lost their entries in the .txnindex), KAFKA-14055 (up to 3.2.0).
 """
 
 from jobs.incidents.offset_steps import abort_offsets, of_clients

@@ -118,11 +118,26 @@ def _gone(anchor: Column, which: str, own_data: Column | None = None) -> Column:
     held_to = F.least("later_run.run_first", f"{around}.before_marker", F.lit(MAX_OFFSET))
     # A decision's markers have the epoch of its Prepare record, if that is the one in effect.
     epoch = None if which == UNSEEN else F.col("marker_epoch")
-    of_any = marker_missing_between(first, held_to, epoch)
+    of_any = _missing(first, held_to, epoch)
     if own_data is None:
         return surely(of_any)
     of_own = marker_lost(anchor, first, held_to, F.col("commit"), F.col("data_file_end"))
     return surely(F.when(own_data, of_own).otherwise(of_any))
+
+
+def _missing(first: Column, last: Column, epoch: Column | None) -> Column:
+    """Whether a marker may be missing between the two, inclusive; null where one of them is.
+
+    Behind data that lie open any marker of their producer would have ended them, and the cleaner
+    keeps it: there only what no cleaner takes counts. That is so in a copy of one moment.
+    """
+    opened = F.col("open_run.first_offset")
+    in_front = marker_missing_between(first, F.least(last, opened - 1), epoch)
+    behind = marker_lost(opened, F.greatest(first, opened), last)
+    of_one_moment = surely(opened >= F.coalesce("one_moment_from", F.lit(MAX_OFFSET)))
+    return F.when(of_one_moment, in_front | behind).otherwise(
+        marker_missing_between(first, last, epoch)
+    )
 
 
 def _proven() -> dict[str, tuple[Column, Column]]:
