@@ -224,7 +224,8 @@ def _counted(
         # At the end of a copy the marker may lie behind it: of what is open a finding must tell. And
         # of a decision that is not completed: the append of its record may have failed.
         .filter(
-            is_proven("d.producer_epoch") | ((F.col("d.outcome") != "open") & F.col("d.carried_out"))
+            is_proven("d.producer_epoch")
+            | ((F.col("d.outcome") != "open") & F.col("d.carried_out"))
         )
         .select("d.*", nearest("d.producer_epoch").alias("incident"))
     )
