@@ -58,6 +58,16 @@ BETWEEN = table(
 )
 """Data of one split between two offsets (`udfs.arrow.data_between`)."""
 
+SENT = table(
+    integer("partition_index", "numbered by collect"),
+    long("producer_id", "producer id; -1 for none"),
+    integer("producer_epoch", "producer epoch"),
+    long("number", "base sequence; without a producer id the largest timestamp, ms"),
+    long("last_offset_delta", "offsets of the batch, less one"),
+    long("checksum", "without a producer id, as stored; else 0"),
+)
+"""What a batch keeps when its producer sends it again (`udfs.arrow.sent_again`)."""
+
 OWN_COMMIT = table(
     integer("number", "number of the range in which it was asked for"),
     string("group", "consumer group"),

@@ -28,7 +28,7 @@ from jobs.spark.joins import inner, small
 from jobs.spark.kept import is_known_empty
 from jobs.spark.local import local_frame
 from jobs.spark.session import TASKS_A_CORE
-from schemas.lineage import BETWEEN, INPUT_COMMITS, METADATA_CHANGE, OWN_COMMIT, SURVIVED
+from schemas.lineage import BETWEEN, INPUT_COMMITS, METADATA_CHANGE, OWN_COMMIT, SENT, SURVIVED
 from schemas.log_row import SPLIT
 from schemas.topics import OFFSETS_TOPIC, TXN_LOG_TOPIC
 from schemas.verdicts import VIOLATION
@@ -36,6 +36,7 @@ from udfs.arrow.data_between import Between, read_between
 from udfs.arrow.input_commits import read_input_commits
 from udfs.arrow.metadata_changes import read_changes
 from udfs.arrow.own_commits import CommitsIn, read_own_commits
+from udfs.arrow.sent_again import read_sends
 from udfs.arrow.survivors import Asked, read_survivors
 
 NOT_PRINTED = f"texts of {OFFSETS_TOPIC} were printed without --offsets-decoder"
@@ -87,6 +88,7 @@ def _found(audit: Audit, states: DataFrame) -> Incidents | None:
             splits=replayed.splits,
             between=lambda ranges: _between(audit, ranges),
             commits_in=lambda ranges: _commits_in(audit, ranges),
+            sends=lambda asked: _of_ranges(audit, asked, read_sends, SENT),
             survivors=lambda asked: _survivors(audit, asked),
         )
 

@@ -12,6 +12,7 @@ from jobs.spark.joins import inner, small
 from schemas.incident import CONSEQUENCE
 from udfs.arrow.data_between import Between
 from udfs.arrow.own_commits import CommitsIn
+from udfs.arrow.sent_again import Asked as Sending
 from udfs.arrow.survivors import Asked
 from udfs.rules.attribution import epoch_given_again
 from udfs.rules.logic import surely
@@ -30,8 +31,8 @@ class Known:
     the table partition_state with partition_index; `open`: `Replayed.open_transactions`; `owners`:
     the ids that own producer ids; `files`: the listing; `splits`: summaries; `between`:
     partition_index -> range in, rows of `schemas.lineage.BETWEEN` out; `commits_in`: the same, of
-    rows of OWN_COMMIT; `survivors`: partition_index -> what is asked of it in, the numbers of what
-    is refuted out.
+    rows of OWN_COMMIT; `sends`: the same, of rows of SENT; `survivors`: partition_index -> what is
+    asked of it in, the numbers of what is refuted out.
     """
 
     tolerance_ms: int
@@ -47,6 +48,7 @@ class Known:
     splits: DataFrame
     between: Callable[[Mapping[int, Between]], DataFrame]
     commits_in: Callable[[Mapping[int, Sequence[CommitsIn]]], DataFrame]
+    sends: Callable[[Mapping[int, Sending]], DataFrame]
     survivors: Callable[[Mapping[int, Sequence[tuple[int, Asked]]]], DataFrame]
 
 

@@ -17,7 +17,8 @@ from jobs.spark.joins import inner, small
 from jobs.spark.kept import KeptFrames
 from jobs.spark.local import local_frame
 from schemas.verdicts import VIOLATION
-from udfs.arrow.data_between import Between
+from udfs.arrow.data_between import Between, Written
+from udfs.arrow.sent_again import Asked, Sent
 from udfs.rules.attribution import may_end
 from udfs.rules.extent import is_replicated
 from udfs.rules.logic import surely
@@ -26,6 +27,13 @@ LOSSES = LOST_RECORDS, PLAIN_LOST = "records_lost", "plain_records_lost"
 PARTITION = ("topic", "partition")
 # Of copies of one topic, as `topic_of_copies` tells them.
 OF_TOPIC = ["replicas", "incarnation"]
+# So many batches of copies that were outlived are looked for in the others.
+MOST_SENT = 200_000
+PIECES = (
+    "topic string, partition int, broker int, partition_index int, producer_id long, "
+    "producer_epoch int, first_offset long, last_offset long, records long, since_ms long, "
+    "incident int, cut long, transactions int"
+)
 
 
 def first_differences(
@@ -53,8 +61,14 @@ def lost(placed: DataFrame, known: Known, kept: KeptFrames) -> list[DataFrame]:
     cuts = first_differences(placed, known.info, "label", cut_by)
     copies = kept.keep(inner(_copies(known), small(cuts), on="partition_index"))
     outlived = kept.keep(_outlived(copies, known))
-    later = _committed_later(outlived, copies.filter(~F.col("outlived")), known)
-    return [_committed(placed, outlived, later, known), _plain(outlived, known, kept)]
+    again = _sent_again(outlived, known)
+    later = kept.keep(_committed_later(outlived, copies.filter(~F.col("outlived")), known))
+    whole, part = later.filter(~F.col("in_part")), later.filter("in_part")
+    pieces = _lost_in_part(part, again, known)
+    return [
+        _committed(placed, outlived, whole.drop("in_part"), pieces, known),
+        _plain(outlived, again, known, kept),
+    ]
 
 
 def _copies(known: Known) -> DataFrame:
@@ -79,8 +93,9 @@ def _copies(known: Known) -> DataFrame:
 def _outlived(copies: DataFrame, known: Known) -> DataFrame:
     """Those of `copies` that were outlived; `cut`: from where on they part from the others.
 
-    told_from: from where on they have what no longer one of them has. A copy that only lags behind
-    the others parts nowhere. In front of the survivor's log nothing is known to be lost.
+    told_from: from where on they have what no longer one of them has; survivor: partition_index of
+    the copy that has most of the log since. A copy that only lags behind the others parts nowhere.
+    In front of the survivor's log nothing is known to be lost.
     """
     topics: dict[tuple[int, int], list[Row]] = defaultdict(list)
     for row in copies.collect():
@@ -106,9 +121,10 @@ def _outlived(copies: DataFrame, known: Known) -> DataFrame:
             cut = max(one.cut, survivor.log_start_offset)
             cut = parts_at(own, stretches[survivor.partition_index], cut)
             told_from = max([cut, *[parts_at(own, stretches[other], cut) for other in told]])
-            parted.append((one.partition_index, cut, told_from))
+            parted.append((one.partition_index, cut, told_from, survivor.partition_index))
             told.append(one.partition_index)
-    cuts = local_frame(copies.sparkSession, parted, "partition_index int, cut long, told_from long")
+    columns = "partition_index int, cut long, told_from long, survivor int"
+    cuts = local_frame(copies.sparkSession, parted, columns)
     return inner(copies.drop("cut", "outlived"), small(cuts), on="partition_index")
 
 
@@ -120,6 +136,34 @@ def _stretches(known: Known, behind: Mapping[int, Between]) -> dict[int, list[St
         for index, *one in sorted(found.collect()):
             stretches[index].append(Stretch(*one))
     return stretches
+
+
+def _sent_again(outlived: DataFrame, known: Known) -> dict[int, frozenset[Sent]]:
+    """By partition_index of a copy that was outlived: the batches behind its cut that are not lost.
+
+    Their producers got no answer and sent them again, and the survivor has them behind its own end
+    of the old log. Of more than MOST_SENT batches the rest count as lost.
+    """
+    parted = {
+        row.partition_index: row for row in outlived.collect() if row.cut <= row.log_end_offset
+    }
+    stored = _sends({index: Asked(row.cut) for index, row in parted.items()}, known)
+    wanted: dict[int, Asked] = {}
+    for index, row in parted.items():
+        before = wanted.get(row.survivor, Asked(row.cut, frozenset()))
+        among = frozenset(stored[index]) | (before.among or frozenset())
+        wanted[row.survivor] = Asked(min(before.begin, row.cut), among)
+    there = _sends({index: one for index, one in wanted.items() if one.among}, known)
+    return {index: frozenset(there[row.survivor]) for index, row in parted.items()}
+
+
+def _sends(asked: Mapping[int, Asked], known: Known) -> dict[int, set[Sent]]:
+    found: dict[int, set[Sent]] = defaultdict(set)
+    if asked:
+        rows = known.sends(asked).select("partition_index", *Sent._fields).limit(MOST_SENT)
+        for index, *one in rows.collect():
+            found[index].add(Sent(*one))
+    return found
 
 
 def _named(placed: DataFrame) -> DataFrame:
@@ -153,7 +197,8 @@ def _committed_later(outlived: DataFrame, survivors: DataFrame, known: Known) ->
 
     Whoever leads next takes the COMMIT of a transaction of which it has no data
     (`ProducerAppendInfo.appendEndTxnMarker`): the first marker of the producer behind the cut. A
-    client commits when all its data are acknowledged; what was not it wrote again, behind the cut.
+    client commits when all its data are acknowledged; what was not it wrote again, behind the cut:
+    in_part, where the survivor has data of the transaction there.
     """
     behind = outlived.select("partition_index", "cut", "cut_by", *OF_TOPIC)
     opened = inner(
@@ -186,17 +231,57 @@ def _committed_later(outlived: DataFrame, survivors: DataFrame, known: Known) ->
         )
         .filter(
             F.col("ended.marker_commit")
-            & ~surely(F.col("ended.data") >= F.col("cut"))
             & may_end(F.col("ended.marker_epoch"), F.col("producer_epoch"))
         )
+        .withColumn("in_part", surely(F.col("ended.data") >= F.col("cut")))
         .drop("ended")
     )
 
 
-def _committed(placed: DataFrame, outlived: DataFrame, later: DataFrame, known: Known) -> DataFrame:
+def _lost_in_part(part: DataFrame, again: Mapping[int, frozenset[Sent]], known: Known) -> DataFrame:
+    """The batches of committed transactions that their producer did not send again, in ranges.
+
+    `part`: of `_committed_later`; `again`: of `_sent_again`. Columns as of what `_committed` sums.
+    """
+    rows = part.select("*", "copy.broker", "copy.partition_index", "copy.last_offset").drop("copy")
+    mine = {
+        (row.partition_index, row.producer_id, row.producer_epoch): row for row in rows.collect()
+    }
+    asked: dict[int, list[Written]] = defaultdict(list)
+    for (index, producer, epoch), row in mine.items():
+        first = max(row.first_offset, row.cut)
+        asked[index].append(Written(producer, epoch, first, row.last_offset))
+    ranges = {
+        index: Between(
+            min(one.first_offset for one in some),
+            transactional=True,
+            written=tuple(some),
+            without=again.get(index, frozenset()),
+        )
+        for index, some in asked.items()
+    }
+    pieces = (
+        sorted(known.between(ranges).collect(), key=lambda one: one.first_offset) if ranges else []
+    )
+    seen: set[tuple[int, int, int]] = set()
+    told = []
+    for one in pieces:
+        key = (one.partition_index, one.producer_id, one.producer_epoch)
+        row = mine[key]
+        begins = int(key not in seen)
+        seen.add(key)
+        told.append((row.topic, row.partition, row.broker, row.partition_index, row.producer_id,
+                     row.producer_epoch, one.first_offset, one.last_offset, one.records,
+                     one.since_ms, row.incident, row.cut, begins))  # fmt: skip
+    return local_frame(part.sparkSession, told, PIECES)
+
+
+def _committed(
+    placed: DataFrame, outlived: DataFrame, later: DataFrame, pieces: DataFrame, known: Known
+) -> DataFrame:
     """Committed transactions that findings name, and those that only outlived copies have.
 
-    `later`: see `_committed_later`.
+    `later`: see `_committed_later`; `pieces`: see `_lost_in_part`.
 
     A COMMIT marker in a copy proves the decision. Offsets and records are those of the copy that
     has most of a transaction; broker is the one that has.
@@ -229,10 +314,14 @@ def _committed(placed: DataFrame, outlived: DataFrame, later: DataFrame, known: 
         .select(*transaction, "incident", "cut", "copy.*", F.lit(1).alias("transactions"))
     )
     nowhere = named.join(gone, on=[*PARTITION, *EPOCH], how="left_anti")
-    ranges = without_others(gone, known).withColumn(
-        # What lies in front of the cut every copy has.
-        "first_offset",
-        F.greatest("first_offset", "cut"),
+    ranges = (
+        without_others(gone, known)
+        .unionByName(pieces)
+        .withColumn(
+            # What lies in front of the cut every copy has.
+            "first_offset",
+            F.greatest("first_offset", "cut"),
+        )
     )
     unseen = nowhere.withColumnRenamed("named_by", "incident").withColumn("transactions", F.lit(1))
     return _summed(ranges.unionByName(unseen, True))
@@ -253,14 +342,21 @@ def _summed(gone: DataFrame) -> DataFrame:
     return shaped(summed, F.lit(LOST_RECORDS), records=records, provable=whole)
 
 
-def _plain(outlived: DataFrame, known: Known, kept: KeptFrames) -> DataFrame:
+def _plain(
+    outlived: DataFrame, again: Mapping[int, frozenset[Sent]], known: Known, kept: KeptFrames
+) -> DataFrame:
     """Records outside of transactions that only outlived copies have, each once.
 
-    What lies below its high watermark was acknowledged, whatever the producers asked for. Above
-    it the producers may have got an error, and have written the records again.
+    What lies below its high watermark was acknowledged, whatever the producers asked for, or its
+    producer never got the answer and sent it again (`again`: of `_sent_again`). Above it the
+    producers may have got an error, and have written the records again.
     """
     behind = {
-        row.partition_index: Between(row.told_from, contiguous=True)
+        row.partition_index: Between(
+            row.told_from,
+            contiguous=True,
+            without=again.get(row.partition_index, frozenset()),
+        )
         for row in outlived.collect()
         if row.told_from < row.log_end_offset
     }

@@ -221,8 +221,8 @@ def _counted(
             small(whose(placed, "data_epoch")).alias("w"),
             of_one_producer("d", "w"),
         )
-        # At the end of a copy the marker may lie behind it: of what is open a finding must tell. And
-        # of a decision that is not completed: the append of its record may have failed.
+        # At the end of a copy the marker may lie behind it: of what is open a finding must tell,
+        # and of a decision that is not completed: the append of its record may have failed.
         .filter(
             is_proven("d.producer_epoch")
             | ((F.col("d.outcome") != "open") & F.col("d.carried_out"))

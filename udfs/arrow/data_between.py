@@ -14,6 +14,7 @@ from udfs.arrow.byte_range import ByteRange
 from udfs.arrow.read_again import split_again
 from udfs.arrow.sections import readable
 from udfs.arrow.segment import segment_frames
+from udfs.arrow.sent_again import Sent, sends
 from udfs.wire.batches.batch_headers import BatchHeaders, Int64s
 
 SCHEMA: pa.Schema = to_arrow_schema(BETWEEN)
@@ -33,6 +34,7 @@ class Between(NamedTuple):
 
     `end` None: to the end of the log. `transactional`: those of transactions as well. `written`:
     only what these wrote; none: whoever wrote it. `contiguous`, `leaders`: see `read_between`.
+    `without`: batches that do not count.
     """
 
     begin: int
@@ -41,6 +43,7 @@ class Between(NamedTuple):
     written: tuple[Written, ...] = ()
     contiguous: bool = False
     leaders: bool = False
+    without: frozenset[Sent] = frozenset()
 
 
 def read_between(
@@ -74,6 +77,9 @@ def _of_split(
     if not (asked.transactional or asked.leaders):
         wanted &= ~headers.transactional
     mine = np.flatnonzero(wanted)
+    if asked.without:
+        others = [one not in asked.without for one in sends(headers, mine)]
+        mine = mine[np.array(others, dtype=np.bool_)]
     whose = np.zeros(mine.size, dtype=np.int64)
     if asked.written:
         whose = _whose(headers, mine, asked.written)
