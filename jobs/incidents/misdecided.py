@@ -3,7 +3,8 @@
 Under transaction.version 2 a decision is about one producer epoch. Under 0 and 1 transactions share
 an epoch; there it is known of a partition where no decision of an epoch had the outcome that its
 markers have. Where an epoch was decided both ways, or a marker is missing, it is known only that
-something took another one's outcome.
+something took another one's outcome. So it is where a COMMIT has no decision of its own: it ended
+data of a transaction that was aborted.
 """
 
 from collections.abc import Collection
@@ -20,6 +21,7 @@ from jobs.incidents.signature import (
     AGAIN,
     BUMPED,
     BUMPED_BY_2,
+    DECISION_LOST,
     FENCED,
     MISSING_MARKER,
     OF_LOWER_EPOCH,
@@ -39,7 +41,7 @@ KEY = (*EPOCH, "listed")
 # Findings that a marker has not the outcome of its decision. Where the epoch was not decided both
 # ways, none of its decisions has it.
 CONTRADICTED = ("torn_transaction", "marker_outcome_mismatch")
-OF_SHARED = frozenset({MISSING_MARKER, *CONTRADICTED})
+OF_SHARED = frozenset({MISSING_MARKER, DECISION_LOST, *CONTRADICTED})
 
 
 def misdecided(
@@ -90,8 +92,9 @@ def _against_markers(
     if found is None:
         return _counted(by_key, placed, indexed, known, kept)
     opposite = F.col("label").isin(*CONTRADICTED)
+    either = F.col("label").isin(*CONTRADICTED, DECISION_LOST) & F.col("both_ways")
     whole = found.filter(opposite & ~F.col("both_ways")).select(*by_key.columns)
-    in_part = found.filter((F.col("label") == MISSING_MARKER) | (opposite & F.col("both_ways")))
+    in_part = found.filter((F.col("label") == MISSING_MARKER) | either)
     return [
         *_counted(by_key.unionByName(whole.distinct()), placed, indexed, known, kept),
         _counted_in_part(_merged(apart_from(in_part, "offset_first", indexed), known), known),
@@ -164,10 +167,12 @@ def _in_shared_epochs(placed: DataFrame, decided: DataFrame) -> DataFrame | None
     shared = decided.filter("shared").select(*of_epoch).distinct()
     if not shared.limit(1).count():
         return None
+    # A COMMIT has the epoch of its data there.
+    own = F.when(F.col("label") == DECISION_LOST, F.col("producer_epoch"))
     listed = placed.withColumns(
         {
             "listed": F.concat_ws("-", "topic", "partition"),
-            "producer_epoch": F.col("data_epoch"),
+            "producer_epoch": F.coalesce("data_epoch", own),
         }
     )
     return inner(listed.filter(F.col("verdict") == VIOLATION), small(shared), on=[*KEY])

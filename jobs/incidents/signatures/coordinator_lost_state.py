@@ -17,7 +17,10 @@ complete. An operator's abort: its marker has the epoch of the data. A marker th
 disk: there the transaction index agrees with the decision, and not with the marker. A dump
 whose copies were taken at different moments.
 
-Known bug: KAFKA-16352, KAFKA-19999, KAFKA-9777 for decisions that are never completed.
+Known bug: KAFKA-16352, KAFKA-19999, KAFKA-9777 for decisions that are never completed. A COMMIT
+that has no decision of its own, under transaction.version 0 or 1, may have been sent a second time,
+and have come when the next transaction of its epoch had begun: KAFKA-14402, and KAFKA-15468 up to
+3.7, by which a coordinator loads its log again while it leads. Nothing of the log is lost then.
 """
 
 from jobs.incidents.offset_steps import abort_offsets, correct_groups, of_clients
@@ -91,7 +94,10 @@ SIGNATURE = Signature(
         | (finding.one_of(*UNLISTED) & finding.of_both(UNLISTED_MARKER, UNDECIDED_MARKER))
     ),
     proven_by=(DIFFERENT_COPIES, "txnlog_invalid_transition", FORGOTTEN),
-    known_bug="KAFKA-16352, KAFKA-19999 and KAFKA-9777, where a decision is never completed",
+    known_bug=(
+        "KAFKA-16352, KAFKA-19999 and KAFKA-9777, where a decision is never completed; KAFKA-14402 "
+        "and KAFKA-15468 (up to 3.7), where a marker was sent a second time"
+    ),
     steps=(
         Step(
             "Compare the records of the transactional ids that the findings name with the markers "
@@ -127,6 +133,14 @@ SIGNATURE = Signature(
             cannot="markers that were written by the decisions of the other copy",
             reversible=False,
             where=(DIFFERENT_COPIES,),
+        ),
+        Step(
+            "A COMMIT without a decision, while other transactions of its producer epoch have one: "
+            "it may have been sent twice, and the second one have come late. Then the log of the "
+            "coordinator lacks nothing, and what that one ended had not been committed. Brokers "
+            "that take a marker once only have transaction.version 2 (KIP-890)",
+            where=(DECISION_LOST,),
+            unless=(FORGOTTEN,),
         ),
         Step(
             "Look for the copy of the __transaction_state partitions that has these producers and "

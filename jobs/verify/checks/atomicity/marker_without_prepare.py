@@ -10,7 +10,8 @@ the marker, by more than clocks differ: where an older copy of `__transaction_st
 its coordinator gives epochs a second time.
 
 Why it is wrong: a marker is sent only after its Prepare record is replicated. Either the record was
-lost, or something other than the coordinator wrote the marker.
+lost, or something other than the coordinator wrote the marker. Or a COMMIT was sent a second time,
+and came when the next transaction of its epoch had begun (KAFKA-14402; KAFKA-15468 up to 3.7).
 
 When it is legal: an operator's abort has no Prepare record; it carries the epoch of the open data.
 If the copy of `__transaction_state` is older than the marker, the finding cannot be proven. A
@@ -92,6 +93,14 @@ CHECK = Check(
     ),
     remedy=lambda: text(
         "Look for lost records in __transaction_state (an unclean leader election, a restored "
-        "disk). Look for anything other than the coordinator that wrote markers at that time."
+        "disk). Look for anything other than the coordinator that wrote markers at that "
+        "time{late}.",
+        late=F.when(
+            F.col("commits_undecided"),
+            F.lit(
+                ", and for a COMMIT that was sent again and came late, in the next transaction of "
+                "its epoch (KAFKA-14402, KAFKA-15468)"
+            ),
+        ).otherwise(F.lit("")),
     ),
 )
