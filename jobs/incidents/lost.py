@@ -9,7 +9,8 @@ from pyspark.sql import functions as F
 from jobs.incidents.assign import PLACE
 from jobs.incidents.known import EPOCH, Known, shaped, written
 from jobs.incidents.parted import Stretch, parts_at
-from jobs.incidents.ranges import contiguous, without_others
+from jobs.incidents.ranges import MOST_READ_AGAIN, contiguous, without_others
+from jobs.incidents.sent_again import sent_again
 from jobs.incidents.signature import DIVERGED, LOST
 from jobs.model.copies import topic_of_copies
 from jobs.model.transactions import all_transactions
@@ -18,7 +19,7 @@ from jobs.spark.kept import KeptFrames
 from jobs.spark.local import local_frame
 from schemas.verdicts import VIOLATION
 from udfs.arrow.data_between import Between, Written
-from udfs.arrow.sent_again import Asked, Sent
+from udfs.arrow.sent_again import Sent
 from udfs.rules.attribution import may_end
 from udfs.rules.extent import is_replicated
 from udfs.rules.logic import surely
@@ -27,13 +28,6 @@ LOSSES = LOST_RECORDS, PLAIN_LOST = "records_lost", "plain_records_lost"
 PARTITION = ("topic", "partition")
 # Of copies of one topic, as `topic_of_copies` tells them.
 OF_TOPIC = ["replicas", "incarnation"]
-# So many batches of copies that were outlived are looked for in the others.
-MOST_SENT = 200_000
-PIECES = (
-    "topic string, partition int, broker int, partition_index int, producer_id long, "
-    "producer_epoch int, first_offset long, last_offset long, records long, since_ms long, "
-    "incident int, cut long, transactions int"
-)
 
 
 def first_differences(
@@ -61,7 +55,7 @@ def lost(placed: DataFrame, known: Known, kept: KeptFrames) -> list[DataFrame]:
     cuts = first_differences(placed, known.info, "label", cut_by)
     copies = kept.keep(inner(_copies(known), small(cuts), on="partition_index"))
     outlived = kept.keep(_outlived(copies, known))
-    again = _sent_again(outlived, known)
+    again = sent_again(outlived, known)
     later = kept.keep(_committed_later(outlived, copies.filter(~F.col("outlived")), known))
     whole, part = later.filter(~F.col("in_part")), later.filter("in_part")
     pieces = _lost_in_part(part, again, known)
@@ -136,34 +130,6 @@ def _stretches(known: Known, behind: Mapping[int, Between]) -> dict[int, list[St
         for index, *one in sorted(found.collect()):
             stretches[index].append(Stretch(*one))
     return stretches
-
-
-def _sent_again(outlived: DataFrame, known: Known) -> dict[int, frozenset[Sent]]:
-    """By partition_index of a copy that was outlived: the batches behind its cut that are not lost.
-
-    Their producers got no answer and sent them again, and the survivor has them behind its own end
-    of the old log. Of more than MOST_SENT batches the rest count as lost.
-    """
-    parted = {
-        row.partition_index: row for row in outlived.collect() if row.cut <= row.log_end_offset
-    }
-    stored = _sends({index: Asked(row.cut) for index, row in parted.items()}, known)
-    wanted: dict[int, Asked] = {}
-    for index, row in parted.items():
-        before = wanted.get(row.survivor, Asked(row.cut, frozenset()))
-        among = frozenset(stored[index]) | (before.among or frozenset())
-        wanted[row.survivor] = Asked(min(before.begin, row.cut), among)
-    there = _sends({index: one for index, one in wanted.items() if one.among}, known)
-    return {index: frozenset(there[row.survivor]) for index, row in parted.items()}
-
-
-def _sends(asked: Mapping[int, Asked], known: Known) -> dict[int, set[Sent]]:
-    found: dict[int, set[Sent]] = defaultdict(set)
-    if asked:
-        rows = known.sends(asked).select("partition_index", *Sent._fields).limit(MOST_SENT)
-        for index, *one in rows.collect():
-            found[index].add(Sent(*one))
-    return found
 
 
 def _named(placed: DataFrame) -> DataFrame:
@@ -241,16 +207,15 @@ def _committed_later(outlived: DataFrame, survivors: DataFrame, known: Known) ->
 def _lost_in_part(part: DataFrame, again: Mapping[int, frozenset[Sent]], known: Known) -> DataFrame:
     """The batches of committed transactions that their producer did not send again, in ranges.
 
-    `part`: of `_committed_later`; `again`: of `_sent_again`. Columns as of what `_committed` sums.
+    `part`: of `_committed_later`; `again`: of `sent_again`. Columns as of what `_committed` sums.
+    Of more than MOST_READ_AGAIN transactions the rest is not told.
     """
     rows = part.select("*", "copy.broker", "copy.partition_index", "copy.last_offset").drop("copy")
-    mine = {
-        (row.partition_index, row.producer_id, row.producer_epoch): row for row in rows.collect()
-    }
     asked: dict[int, list[Written]] = defaultdict(list)
-    for (index, producer, epoch), row in mine.items():
+    for row in rows.orderBy(*PARTITION, *EPOCH).limit(MOST_READ_AGAIN).collect():
         first = max(row.first_offset, row.cut)
-        asked[index].append(Written(producer, epoch, first, row.last_offset))
+        one = Written(row.producer_id, row.producer_epoch, first, row.last_offset)
+        asked[row.partition_index].append(one)
     ranges = {
         index: Between(
             min(one.first_offset for one in some),
@@ -260,20 +225,15 @@ def _lost_in_part(part: DataFrame, again: Mapping[int, frozenset[Sent]], known: 
         )
         for index, some in asked.items()
     }
-    pieces = (
-        sorted(known.between(ranges).collect(), key=lambda one: one.first_offset) if ranges else []
+    transaction = ["partition_index", *EPOCH]
+    of_rows = rows.drop("first_offset", "last_offset", "since_ms")
+    pieces = known.between(ranges).drop("written_from", "leader_epoch")
+    order = Window.partitionBy(*transaction).orderBy("first_offset")
+    return inner(pieces, small(of_rows), on=transaction).withColumn(
+        # A transaction is counted where it begins.
+        "transactions",
+        (F.row_number().over(order) == 1).cast("int"),
     )
-    seen: set[tuple[int, int, int]] = set()
-    told = []
-    for one in pieces:
-        key = (one.partition_index, one.producer_id, one.producer_epoch)
-        row = mine[key]
-        begins = int(key not in seen)
-        seen.add(key)
-        told.append((row.topic, row.partition, row.broker, row.partition_index, row.producer_id,
-                     row.producer_epoch, one.first_offset, one.last_offset, one.records,
-                     one.since_ms, row.incident, row.cut, begins))  # fmt: skip
-    return local_frame(part.sparkSession, told, PIECES)
 
 
 def _committed(
@@ -348,7 +308,7 @@ def _plain(
     """Records outside of transactions that only outlived copies have, each once.
 
     What lies below its high watermark was acknowledged, whatever the producers asked for, or its
-    producer never got the answer and sent it again (`again`: of `_sent_again`). Above it the
+    producer never got the answer and sent it again (`again`: of `sent_again`). Above it the
     producers may have got an error, and have written the records again.
     """
     behind = {

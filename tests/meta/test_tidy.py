@@ -35,7 +35,9 @@ MAY_COLLECT = {
     "jobs/incidents/groups.py": "MOST_RANGES of __consumer_offsets",
     "jobs/incidents/leaders.py": "a row a copy of incidents, and one a split of some of them",
     "jobs/incidents/lineage.py": "partitions of incidents, and sums of the MOST_READS applications",
-    "jobs/incidents/lost.py": "copies that another one outlived, no more than the listing",
+    "jobs/incidents/lost.py": "copies that another one outlived, no more than the listing; "
+    "MOST_READ_AGAIN transactions that they have in part",
+    "jobs/incidents/sent_again.py": "MOST_SENT batches of copies that another one outlived",
     "jobs/incidents/ranges.py": "MOST_READ_AGAIN transactions between whose batches others lie",
     "jobs/model/decoded.py": "epochs in blocks, bounded by MOST_CHOSEN",
     "jobs/decode/plain_epochs.py": "one row of sums, and epochs that are bounded by MOST_CHOSEN",
