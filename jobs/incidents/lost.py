@@ -57,10 +57,10 @@ def lost(placed: DataFrame, known: Known, kept: KeptFrames) -> list[DataFrame]:
     outlived = kept.keep(_outlived(copies, known))
     again = sent_again(outlived, known)
     later = kept.keep(_committed_later(outlived, copies.filter(~F.col("outlived")), known))
-    whole, part = later.filter(~F.col("in_part")), later.filter("in_part")
+    whole, part = (later.filter(one).drop("in_part") for one in ("not in_part", "in_part"))
     pieces = _lost_in_part(part, again, known)
     return [
-        _committed(placed, outlived, whole.drop("in_part"), pieces, known),
+        _committed(placed, outlived, whole, pieces, known),
         _plain(outlived, again, known, kept),
     ]
 
