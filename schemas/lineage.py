@@ -62,9 +62,9 @@ SENT = table(
     integer("partition_index", "numbered by collect"),
     long("producer_id", "producer id; -1 for none"),
     integer("producer_epoch", "producer epoch"),
-    long("number", "base sequence; without a producer id the largest timestamp, ms"),
+    long("number", "base sequence; without a producer id the base offset"),
     long("last_offset_delta", "offsets of the batch, less one"),
-    long("checksum", "without a producer id, as stored; else 0"),
+    long("checksum", "as stored; 0 where a leader stamped a batch with a producer id"),
 )
 """What a batch keeps when its producer sends it again (`udfs.arrow.sent_again`)."""
 

@@ -164,20 +164,25 @@ def _committed_later(outlived: DataFrame, survivors: DataFrame, known: Known) ->
     Whoever leads next takes the COMMIT of a transaction of which it has no data
     (`ProducerAppendInfo.appendEndTxnMarker`): the first marker of the producer behind the cut. A
     client commits when all its data are acknowledged; what was not it wrote again, behind the cut:
-    in_part, where the survivor has data of the transaction there.
+    in_part, where the survivor has data of the transaction there, and lacks no offset behind the
+    cut, which a cleaner may have taken.
     """
     behind = outlived.select("partition_index", "cut", "cut_by", *OF_TOPIC)
     opened = inner(
         written(known).filter(F.col("outcome") == "open"), small(behind), on="partition_index"
     ).filter(F.col("last_offset") >= F.col("cut"))
+    lacking = F.array_max(F.transform("missing", lambda one: one["end"]))
+    missing = known.info.select("partition_index", F.coalesce(lacking, F.lit(0)).alias("lacks_to"))
+    there = inner(survivors.select("partition_index", *OF_TOPIC), missing, on="partition_index")
     markers = inner(
         all_transactions(known.transactions, known.regular).filter("marker_offset is not null"),
-        small(survivors.select("partition_index", *OF_TOPIC)),
+        small(there),
         on="partition_index",
     ).select(
         *OF_TOPIC,
         "producer_id",
         "marker_offset",
+        "lacks_to",
         F.struct("marker_epoch", "marker_commit", F.col("last_offset").alias("data")).alias("end"),
     )
     own = [*PARTITION, *EPOCH, "first_offset", "since_ms"]
@@ -194,13 +199,15 @@ def _committed_later(outlived: DataFrame, survivors: DataFrame, known: Known) ->
             F.max("cut").alias("cut"),
             F.max("copy").alias("copy"),
             F.min_by("end", "marker_offset").alias("ended"),
+            F.max("lacks_to").alias("lacks_to"),
         )
+        .withColumn("in_part", surely(F.col("ended.data") >= F.col("cut")))
         .filter(
             F.col("ended.marker_commit")
             & may_end(F.col("ended.marker_epoch"), F.col("producer_epoch"))
+            & ~(F.col("in_part") & (F.col("lacks_to") > F.col("cut")))
         )
-        .withColumn("in_part", surely(F.col("ended.data") >= F.col("cut")))
-        .drop("ended")
+        .drop("ended", "lacks_to")
     )
 
 
@@ -208,9 +215,13 @@ def _lost_in_part(part: DataFrame, again: Mapping[int, frozenset[Sent]], known: 
     """The batches of committed transactions that their producer did not send again, in ranges.
 
     `part`: of `_committed_later`; `again`: of `sent_again`. Columns as of what `_committed` sums.
-    Of more than MOST_READ_AGAIN transactions the rest is not told.
+    A batch that was sent again shows that the COMMIT is of the same transaction; of others of its
+    epoch it may be. Of more than MOST_READ_AGAIN transactions the rest is not told.
     """
-    rows = part.select("*", "copy.broker", "copy.partition_index", "copy.last_offset").drop("copy")
+    stored = F.col("copy.records").alias("stored")
+    rows = part.select("*", "copy.broker", "copy.partition_index", "copy.last_offset", stored).drop(
+        "copy"
+    )
     asked: dict[int, list[Written]] = defaultdict(list)
     for row in rows.orderBy(*PARTITION, *EPOCH).limit(MOST_READ_AGAIN).collect():
         first = max(row.first_offset, row.cut)
@@ -228,11 +239,15 @@ def _lost_in_part(part: DataFrame, again: Mapping[int, frozenset[Sent]], known: 
     transaction = ["partition_index", *EPOCH]
     of_rows = rows.drop("first_offset", "last_offset", "since_ms")
     pieces = known.between(ranges).drop("written_from", "leader_epoch")
-    order = Window.partitionBy(*transaction).orderBy("first_offset")
-    return inner(pieces, small(of_rows), on=transaction).withColumn(
-        # A transaction is counted where it begins.
-        "transactions",
-        (F.row_number().over(order) == 1).cast("int"),
+    of_transaction = Window.partitionBy(*transaction)
+    # A transaction is counted where it begins.
+    begins = F.row_number().over(of_transaction.orderBy("first_offset")) == 1
+    lacked = F.sum("records").over(of_transaction)
+    return (
+        inner(pieces, small(of_rows), on=transaction)
+        .withColumns({"transactions": begins.cast("int"), "lacked": lacked})
+        .filter(F.col("lacked") < F.col("stored"))
+        .drop("lacked", "stored")
     )
 
 

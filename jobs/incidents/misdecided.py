@@ -104,12 +104,12 @@ def _against_markers(
 def _decided(decisions: DataFrame) -> DataFrame:
     """One row a decision and partition: KEY, decided_commit, shared (transactions share it).
 
-    carried_out: one of the epoch is; otherwise its marker is still to come, and only another one is
-    wrong. both_ways: they were committed and aborted. begun_ms: when the first of them began, in ms
-    of the coordinator's clock; -1: one does not tell.
+    carried_out: it is completed; otherwise none of the epoch is there, its marker is still to come,
+    and only another one is wrong. aborts: when those of the epoch that were aborted began and were
+    decided, ms of the coordinator's clock. both_ways: they were committed and aborted. begun_ms:
+    when the first of them began, ms of that clock; -1: one does not tell.
     """
     completed = F.col("complete_offset").isNotNull()
-    # What gave way was not carried out.
     exploded = decisions.filter(completed | F.col("pending")).select(
         "producer_id",
         F.col("data_epoch").alias("producer_epoch"),
@@ -117,20 +117,25 @@ def _decided(decisions: DataFrame) -> DataFrame:
         "shares_epoch",
         "transactional_id",
         "start_ms",
+        "prepare_timestamp",
         completed.alias("carried_out"),
         F.explode("partitions").alias("listed"),
     )
     of_epoch = Window.partitionBy(*KEY)
+    # Beside one that was carried out another one may be of a coordinator that was deposed.
+    any_carried_out = F.max("carried_out").over(of_epoch)
+    in_effect = exploded.withColumn("any", any_carried_out).filter("carried_out or not any")
     commits = F.col("decided_commit")
     both_ways = F.min(commits).over(of_epoch) != F.max(commits).over(of_epoch)
     # Ids that share a producer id have each their own transaction of an epoch.
     ids = F.col("transactional_id")
     of_several = F.min(ids).over(of_epoch) != F.max(ids).over(of_epoch)
-    return exploded.withColumns(
+    aborted = F.when(~commits, F.struct("start_ms", "prepare_timestamp"))
+    return in_effect.drop("any").withColumns(
         {
+            "aborts": F.array_sort(F.collect_set(aborted).over(of_epoch)),
             "shared": F.max("shares_epoch").over(of_epoch) | of_several,
             "both_ways": both_ways,
-            "carried_out": F.max("carried_out").over(of_epoch),
             "begun_ms": F.min(F.coalesce("start_ms", F.lit(-1))).over(of_epoch),
         }
     )
@@ -163,7 +168,7 @@ def _unlisted(placed: DataFrame, decisions: DataFrame) -> DataFrame:
 
 def _in_shared_epochs(placed: DataFrame, decided: DataFrame) -> DataFrame | None:
     """Violations about epochs that several transactions share; None where there is no epoch."""
-    of_epoch = (*KEY, "shared", "both_ways", "carried_out", "begun_ms")
+    of_epoch = (*KEY, "shared", "both_ways", "carried_out", "begun_ms", "aborts")
     shared = decided.filter("shared").select(*of_epoch).distinct()
     if not shared.limit(1).count():
         return None
@@ -265,14 +270,20 @@ def _merged(lacking: DataFrame, known: Known) -> DataFrame:
     """What took the outcome of a later marker of its epoch: a finding, and what it lies in."""
     stable = known.states.select("partition_index", "last_stable_offset")
     rows = _with_due(inner(written(known), small(stable), on="partition_index"), known).alias("d")
-    names = (*PLACE, "producer_id", "offset_first", "decided_commit", "incident")
+    names = (*PLACE, "producer_id", "offset_first", "decided_commit", "incident", "label", "aborts")
     found = small(lacking.select(*names)).alias("f")
     joined = rows.join(
         found,
         of_one_producer("d", "f")
         & F.col("f.offset_first").between(F.col("d.first_offset"), F.col("d.last_offset")),
     )
-    return joined.select("d.*", "f.decided_commit", "f.incident").withColumn("kind", _kind())
+    # What a COMMIT without a decision ended may have been committed, and the decision lost.
+    ran_then = F.exists(
+        "f.aborts",
+        lambda one: F.col("d.ended_ms").between(one["start_ms"], one["prepare_timestamp"]),
+    )
+    known_outcome = joined.filter((F.col("f.label") != DECISION_LOST) | surely(ran_then))
+    return known_outcome.select("d.*", "f.decided_commit", "f.incident").withColumn("kind", _kind())
 
 
 def _counted_in_part(merged: DataFrame, known: Known) -> DataFrame:

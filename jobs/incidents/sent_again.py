@@ -38,7 +38,8 @@ def sent_again(outlived: DataFrame, known: Known) -> dict[int, frozenset[Sent]]:
 def _sends(asked: Mapping[int, Asked], known: Known) -> dict[int, set[Sent]]:
     found: dict[int, set[Sent]] = defaultdict(set)
     if asked:
-        rows = known.sends(asked).select("partition_index", *Sent._fields).limit(MOST_SENT)
+        names = ("partition_index", *Sent._fields)
+        rows = known.sends(asked).select(*names).orderBy(*names).limit(MOST_SENT)
         for index, *one in rows.collect():
             found[index].add(Sent(*one))
     return found

@@ -1,8 +1,10 @@
 """Which batches two copies of a partition both have, at whatever offsets: headers, read for this.
 
 A producer that gets no answer sends its batch again, to the next leader too, with the same producer
-id, epoch and sequence, or at least the same bytes (`Sender.reenqueueBatch`). The leader gives it
-another offset and leader epoch, and a timestamp of its own where the topic wants that.
+id, epoch, sequence and bytes (`Sender.reenqueueBatch`). The leader gives it another offset and
+leader epoch, which no checksum covers, and a timestamp of its own where the topic wants that. Of
+two equal batches without a producer id nobody knows whether they were sent once; at one offset they
+are the same records all the same.
 """
 
 from collections.abc import Iterator, Mapping
@@ -25,8 +27,8 @@ SCHEMA: pa.Schema = to_arrow_schema(SENT)
 class Sent(NamedTuple):
     """What a batch keeps when it is sent again.
 
-    `number`: its base sequence; without a producer id its largest timestamp, ms. `checksum`: 0 with
-    a producer id, as a leader may stamp the batch.
+    `number`: its base sequence; without a producer id its base offset. `checksum`: 0 where a leader
+    stamped it.
     """
 
     producer_id: int
@@ -46,12 +48,13 @@ class Asked(NamedTuple):
 def sends(headers: BatchHeaders, mine: Int64s) -> list[Sent]:
     """What the batches numbered `mine` keep when they are sent again."""
     known = headers.producer_id[mine] >= 0
+    stamped = known & headers.log_append_time[mine]
     columns = (
         headers.producer_id[mine],
         headers.producer_epoch[mine],
-        np.where(known, headers.base_sequence[mine], headers.max_timestamp[mine]),
+        np.where(known, headers.base_sequence[mine], headers.base_offset[mine]),
         headers.last_offset_delta[mine],
-        np.where(known, 0, headers.checksum[mine]),
+        np.where(stamped, 0, headers.checksum[mine]),
     )
     return [Sent(*one) for one in zip(*(column.tolist() for column in columns), strict=True)]
 

@@ -129,13 +129,15 @@ def _missing(first: Column, last: Column, epoch: Column | None) -> Column:
     """Whether a marker may be missing between the two, inclusive; null where one of them is.
 
     Behind data that lie open any marker of their producer would have ended them, and the cleaner
-    keeps it: there only what no cleaner takes counts. That is so in a copy of one moment.
+    keeps it: there only what no cleaner takes counts. That is so in a copy of one moment, and of
+    data with the epoch of the marker: others may have been ended by one that raised it.
     """
     opened = F.col("open_run.first_offset")
     in_front = marker_missing_between(first, F.least(last, opened - 1), epoch)
     behind = marker_lost(opened, F.greatest(first, opened), last)
-    of_one_moment = surely(opened >= F.coalesce("one_moment_from", F.lit(MAX_OFFSET)))
-    return F.when(of_one_moment, in_front | behind).otherwise(
+    of_one_moment = opened >= F.coalesce("one_moment_from", F.lit(MAX_OFFSET))
+    of_epoch = F.col("prepared_data_epoch") == F.col("marker_epoch")
+    return F.when(surely(of_one_moment & of_epoch), in_front | behind).otherwise(
         marker_missing_between(first, last, epoch)
     )
 
