@@ -83,6 +83,7 @@ def _found(audit: Audit, states: DataFrame) -> Incidents | None:
             info=replayed.partition_info,
             states=states,
             open=replayed.open_transactions(),
+            indexed=audit.aborts.lists.entries,
             owners=replayed.owners,
             files=audit.read.files,
             splits=replayed.splits,

@@ -7,6 +7,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.incidents.assign import PLACE
+from jobs.model.in_memory import ended_in_memory
 from jobs.model.transactions import folded_transactions
 from jobs.spark.joins import inner, small
 from schemas.incident import CONSEQUENCE
@@ -19,6 +20,7 @@ from udfs.rules.logic import surely
 
 COLUMNS = [field for field in CONSEQUENCE if field.name != "audit_id"]
 EPOCH = ("producer_id", "producer_epoch")
+TRANSACTION = ["partition_index", "producer_id", "transaction_number"]
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,8 @@ class Known:
     `tolerance_ms`: of the clocks of brokers; `decisions`: of `jobs.replay.decisions`, completed or
     not, kept, None for none; `runs`: data runs (`jobs.replay.producers`); `transactions`: of
     `jobs.replay.transactions`; `regular`: folded ones; `info`: partition_info; `states`: rows of
-    the table partition_state with partition_index; `open`: `Replayed.open_transactions`; `owners`:
+    the table partition_state with partition_index; `open`: `Replayed.open_transactions`;
+    `indexed`: entries of a `.txnindex` that no ABORT marker agrees with (`AbortedLists`); `owners`:
     the ids that own producer ids; `files`: the listing; `splits`: summaries; `between`:
     partition_index -> range in, rows of `schemas.lineage.BETWEEN` out; `commits_in`: the same, of
     rows of OWN_COMMIT; `sends`: the same, of rows of SENT; `survivors`: partition_index -> what is
@@ -43,6 +46,7 @@ class Known:
     info: DataFrame
     states: DataFrame
     open: DataFrame
+    indexed: DataFrame
     owners: DataFrame
     files: DataFrame
     splits: DataFrame
@@ -57,15 +61,17 @@ def written(known: Known) -> DataFrame:
 
     Columns: partition_index, PLACE, `listed` (topic-partition), EPOCH, outcome (commit, abort,
     open), ended_ms (its marker's; null: none), first_offset, last_offset (inclusive), records,
-    since_ms (first timestamp).
+    since_ms (first timestamp). The outcome is what readers get: see `_remembered`.
     """
-    transaction = ["partition_index", "producer_id", "transaction_number"]
-    ended_ms = F.col("marker_timestamp").alias("ended_ms")
-    ended = known.transactions.select(*transaction, "outcome", ended_ms)
+    ended = known.transactions.join(small(_remembered(known)), on=TRANSACTION, how="left").select(
+        *TRANSACTION,
+        F.coalesce("remembered", "outcome").alias("outcome"),
+        F.col("marker_timestamp").alias("ended_ms"),
+    )
     in_log = known.runs.filter(F.col("has_data") & F.col("transactional") & ~F.col("initial"))
     replayed = (
-        inner(in_log, ended, on=transaction)
-        .groupBy(*transaction, "producer_epoch", "outcome", "ended_ms")
+        inner(in_log, ended, on=TRANSACTION)
+        .groupBy(*TRANSACTION, "producer_epoch", "outcome", "ended_ms")
         .agg(
             F.min("first_offset").alias("first_offset"),
             F.max("last_offset").alias("last_offset"),
@@ -83,6 +89,37 @@ def written(known: Known) -> DataFrame:
     both = replayed.select(*names).unionByName(folded.select(*names))
     placed = inner(both, small(place), on="partition_index")
     return placed.withColumn("listed", F.concat_ws("-", "topic", "partition"))
+
+
+def _remembered(known: Known) -> DataFrame:
+    """Transactions whose marker the log has lost, with the outcome that their broker goes by.
+
+    The columns of TRANSACTION, and remembered. It still has them ended (`jobs.model.in_memory`),
+    and delivers their data, unless its index lists them as aborted. Below the log start nobody
+    reads.
+    """
+    bounds = known.info.select(
+        "partition_index", "log_start_offset", "log_end_offset", "newest_snapshot",
+        "open_in_snapshot",
+    )  # fmt: skip
+    is_open = F.col("outcome") == "open"
+    ended = inner(known.transactions.filter(is_open), small(bounds), on="partition_index").filter(
+        ended_in_memory() & (F.col("last_offset") >= F.col("log_start_offset"))
+    )
+    entries = known.indexed.select(
+        "partition_index", "producer_id", F.col("first_offset").alias("aborted_from")
+    )
+    listed = ended.alias("t").join(
+        small(entries.alias("e")),
+        (F.col("t.partition_index") == F.col("e.partition_index"))
+        & (F.col("t.producer_id") == F.col("e.producer_id"))
+        & F.col("aborted_from").between(F.col("t.first_offset"), F.col("t.last_offset")),
+        "left",
+    )
+    aborted = F.max(F.col("aborted_from").isNotNull())
+    return listed.groupBy(*[f"t.{name}" for name in TRANSACTION]).agg(
+        F.when(aborted, F.lit("abort")).otherwise(F.lit("commit")).alias("remembered")
+    )
 
 
 def ended_before(known: Known) -> Column:

@@ -34,7 +34,7 @@ COLUMNS = """
     began_behind boolean, registration_over boolean, listing_over boolean, one_clock boolean,
     behind_gap boolean, came_late boolean, all_aborted boolean, logs_later boolean, has_data
     boolean, held_ms bigint, holds_lso boolean, missing_before_marker boolean, behind_data_gap
-    boolean, completion_lost boolean, ended_in_snapshot boolean, open_at_the_stop boolean,
+    boolean, completion_lost boolean, marker_was_there boolean, open_at_the_stop boolean,
     state_may_have_expired boolean, data_may_have_expired boolean, offset_first bigint,
     offset_last bigint, producer_epoch int, file string, byte_position bigint, byte_length int,
     previous_marker_position bigint, previous_marker_length int, opening_marker_position
@@ -47,7 +47,7 @@ COLUMNS = """
     missing array<struct<first:bigint, end:bigint, producer_id:bigint>>,
     holes array<struct<first:bigint, end:bigint, producer_id:bigint>>, outlasted boolean,
     emptied array<struct<first:bigint, end:bigint, producer_id:bigint, producer_epoch:int>>,
-    one_moment_from bigint,
+    one_moment_from bigint, newest_snapshot bigint,
     newest_begin struct<first_offset:bigint, first_sequence:int, absent_to_first:bigint,
     epoch_before:int, offset_before:bigint, absent_to_before:bigint>
 """

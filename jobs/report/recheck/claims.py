@@ -80,6 +80,7 @@ from jobs.report.recheck.markers import (
 )
 from jobs.report.recheck.missing_markers import lacks_marker, no_marker_yet
 from jobs.report.recheck.open_transactions import (
+    lost_its_marker,
     not_run_here,
     not_run_here_then,
     overdue_here,
@@ -232,7 +233,7 @@ CLAIMS: dict[str, Claim] = {
     "open_data_of_completed_transaction": all_of(unended, went_on),
     "data_in_unlisted_partition": all_of(unended, unlisted),
     "open_transaction_overdue": all_of(unended, overdue_here),
-    "cleaned_data_without_marker": all_of(unended, passed_by_cleaner),
+    "cleaned_data_without_marker": all_of(unended, lost_its_marker),
     "aborted_data_below_cleaned_bound": all_of(
         of_producer(lambda a, b: a.of_client and b.control and b.marker()[0] == ABORT),
         passed_by_cleaner,

@@ -130,6 +130,24 @@ def passed_by_cleaner(case: Case) -> bool | None:
     return bool(found > (last.base if last.control else open_data(case, first=True).base))
 
 
+def lost_its_marker(case: Case) -> bool | None:
+    """The cleaner has passed the data, or the newest snapshot has their transaction ended."""
+    return passed_by_cleaner(case) or ended_in_newest_snapshot(case)
+
+
+def ended_in_newest_snapshot(case: Case) -> bool:
+    """Behind the data, the newest sound snapshot of this log has no open transaction of them."""
+    data = open_data(case)
+    copy = case.copy(data.proof)
+    told = [path for path in copy.folder.glob("[0-9]*.snapshot") if segment_base(path) <= copy.end]
+    for path in sorted(told, key=segment_base, reverse=True):
+        content = path.read_bytes()
+        if is_sound_snapshot(content):
+            begun = snapshot_of(content).get(data.producer, (-1,))[-1]
+            return segment_base(path) > data.base and not 0 <= begun <= data.base
+    return False
+
+
 def not_run_here(case: Case) -> bool | None:
     """The last record of the id does not run a transaction that lists the partition.
 

@@ -224,7 +224,7 @@ def marker_gone_with_the_head() -> Excuse:
 
 def ended_before_snapshot() -> Excuse:
     """A producer snapshot after the gap has the transaction ended (context `transaction`)."""
-    return explained(MISSING_RANGE, lambda: F.col("ended_in_snapshot"))
+    return explained(MISSING_RANGE, lambda: F.col("marker_was_there"))
 
 
 def missing_behind(offset: Column) -> Column:

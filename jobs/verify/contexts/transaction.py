@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 from jobs.model.coordinator_listing import CoordinatorListing
 from jobs.model.coordinator_log import CoordinatorLog
 from jobs.model.ending import runs_here
+from jobs.model.in_memory import ended_in_memory
 from jobs.model.owners import with_coordinator
 from jobs.model.set_back_clocks import latest_reading
 from jobs.spark.joins import inner, small
@@ -15,8 +16,8 @@ from jobs.spark.kept import KeptFrames
 from jobs.verify.conditions.missing import (
     between_counts,
     end_may_be_another,
-    lost_between,
     marker_lost_behind,
+    marker_missing_between,
     own_missing_between,
 )
 from jobs.verify.contexts.context import Context, with_paths
@@ -139,16 +140,16 @@ def _open_in_snapshot() -> Column:
     return F.when(F.exists("open_in_snapshot", _is_row), F.col("newest_snapshot"))
 
 
-def _ended_in_snapshot() -> Column:
-    """Whether the newest producer snapshot has it ended by a marker that is lost before it.
+def _marker_was_there() -> Column:
+    """Whether the newest producer snapshot has it ended by a marker that is missing before it.
 
     A broker may have forgotten what lies below the log start (`udfs.rules.memory`).
     """
-    data, snapshot = F.col("last_offset"), F.col("newest_snapshot")
-    ended = ~F.exists("open_in_snapshot", _is_row) & (data < snapshot)
-    lost = lost_between(data + 1, snapshot - 1)
+    data = F.col("last_offset")
+    missing = marker_missing_between(data + 1, F.col("newest_snapshot") - 1)
     remembered = ~may_be_gone_with_the_head(data, F.col("log_start_offset"))
-    known: Column = surely((F.col("outcome") == "open") & ended & lost & remembered)
+    is_open = F.col("outcome") == "open"
+    known: Column = surely(is_open & ended_in_memory() & missing & remembered)
     return known
 
 
@@ -195,8 +196,8 @@ def _lost_around_marker() -> list[Column]:
     missing_before_marker: offsets between data and marker are lost; of a marker alone: any between
     the marker before and it are missing. behind_data_gap: lost after the data, and after the
     snapshot that has them open; completion_lost: the same up to where the coordinator had gone on
-    for sure. ended_in_snapshot: the newest snapshot shows that the marker is
-    among what is lost. open_at_the_stop: the broker had them open when it stopped cleanly.
+    for sure. marker_was_there: the newest snapshot shows that the marker is among what is
+    missing. open_at_the_stop: the broker had them open when it stopped cleanly.
     """
     last = F.col("last_offset")
     after_marker = F.coalesce(F.col("previous_marker.offset") + 1, F.lit(0))
@@ -207,7 +208,7 @@ def _lost_around_marker() -> list[Column]:
         surely(missing).alias("missing_before_marker"),
         marker_lost_behind(last, _open_in_snapshot()).alias("behind_data_gap"),
         marker_lost_behind(last, _open_in_snapshot(), F.col("gone_on_at")).alias("completion_lost"),
-        _ended_in_snapshot().alias("ended_in_snapshot"),
+        _marker_was_there().alias("marker_was_there"),
         _open_at_the_stop().alias("open_at_the_stop"),
     ]
 
