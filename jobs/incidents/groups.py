@@ -8,6 +8,7 @@ from jobs.incidents.known import Known
 from jobs.incidents.lost import LOSSES
 from jobs.incidents.outcome_steps import VISIBLE
 from jobs.incidents.signature import BLOCKED
+from jobs.model.incident import DERIVED
 from jobs.spark.joins import inner, small
 from jobs.spark.local import local_frame
 from schemas.incident import AFFECTED_GROUP, BEFORE, INSIDE, OWN, READ
@@ -15,8 +16,6 @@ from schemas.topics import OFFSETS_TOPIC
 from udfs.arrow.own_commits import CommitsIn
 
 COLUMNS = [field for field in AFFECTED_GROUP if field.name != "audit_id"]
-# Kind of the ranges that applications derived of affected ones.
-DERIVED = "derived_records"
 KEY = ("group", "committed_topic", "committed_partition")
 # Columns of own commits beside those of the table: what a plan asks.
 OF_PLAN = ("behind", "ended_by")

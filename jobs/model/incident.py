@@ -20,6 +20,9 @@ CONSEQUENCES = {
     "records_stored_twice": "records are stored twice",
     "offsets_went_back": "offset commits went back, or have another outcome than their output",
 }
+# Kind of the ranges that applications derived of affected ones: groups may read these, too.
+DERIVED = "derived_records"
+READ_BY_GROUPS = CONSEQUENCES | {DERIVED: "records that were derived of affected ones"}
 
 
 @dataclass(frozen=True)

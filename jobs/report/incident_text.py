@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from textwrap import wrap
 
 from jobs.model.counted import count
-from jobs.model.incident import CONSEQUENCES, IncidentLine
+from jobs.model.incident import READ_BY_GROUPS, IncidentLine
 from jobs.model.moment import moment
 from jobs.report.facts import AffectedGroup, Consequence, Derived, Event, Incident, RepairStep
 from jobs.report.visible import visible
@@ -86,7 +86,7 @@ def _offsets(row: Consequence | AffectedGroup | Derived) -> str:
 
 def _group(row: AffectedGroup) -> str:
     committed = f"{row.topic}-{row.partition} at {row.committed_offset}"
-    what = CONSEQUENCES[row.kind]
+    what = READ_BY_GROUPS[row.kind]
     if row.position == OWN:
         return (
             f"{row.group}: its own commit of {committed} is affected "

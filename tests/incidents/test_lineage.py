@@ -18,6 +18,8 @@ from jobs.cli.progress import Progress
 from jobs.incidents.downstream import Reads, downstream
 from jobs.model.batch_heads import batch_heads
 from jobs.model.settings import load as load_settings
+from jobs.report import incident_text
+from jobs.report.incidents import incidents
 from udfs.wire.batches import batch_layout as layout
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark]
@@ -39,7 +41,10 @@ def tables_of(spark: SparkSession, folder: Path) -> Tables:
     named, tables = with_incidents(audit, result_tables(spark, audit))
     names = ("incident", "consequence", "affected", "affected_group", "incident_event")
     rows = {name: tables[name].collect() for name in names if name in tables}
-    rows["line"] = list(named.verdict.incidents)
+    rows["line"] = lines = list(named.verdict.incidents)
+    by_number = {line.incident: line for line in lines}
+    read = incidents(lambda name: tables[name]) if "incident" in tables else ()
+    rows["text"] = [incident_text.told(one, by_number[one.incident]) for one in read]
     audit.release()
     return rows
 
@@ -54,7 +59,7 @@ def of(story: str, told: Tables) -> Tables:
         )
 
     rows = {name: [row for row in told[name] if (row.topic or "").startswith(story)]
-            for name in told if name not in ("incident", "line")}  # fmt: skip
+            for name in told if name not in ("incident", "line", "text")}  # fmt: skip
     rows["incident"] = [row for row in told["incident"] if story in stories_of(row)]
     return {name: [plain(row) for row in mine] for name, mine in rows.items()}
 
@@ -98,6 +103,12 @@ def test_one_visible_aborted_record_is_followed_through_three_applications_and_a
     reads = [row for row in tables["incident_event"] if row.event == "read_by_group"]
     assert {row.detail for row in reads} == derived
     assert min(row.at_ms for row in reads) > visible.since_ms
+
+
+def test_the_text_names_groups_that_read_what_was_derived(told: Tables) -> None:
+    (text,) = [one for one in told["text"] if "chain.orders" in one]
+    of_group = [line for line in text.splitlines() if line.startswith("  chain.next-2 ")]
+    assert any("derived of affected ones" in line for line in of_group), text
 
 
 def cleaned(directory: Path) -> None:
