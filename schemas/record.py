@@ -56,10 +56,11 @@ ENDED_ELSEWHERE = table(
     long("first_offset", "first offset of its transaction"),
 )
 
-ABORTED_BEFORE = table(
+OUTCOME_TOLD = table(
     long("producer_id", "producer id"),
     long("first_offset", "first offset of its transaction"),
-    long("last_offset", "offset of its ABORT marker"),
+    long("last_offset", "offset of its marker"),
+    boolean("commit", "whether that is a COMMIT"),
 )
 
 EXPORT_SPLIT = table(
@@ -69,7 +70,7 @@ EXPORT_SPLIT = table(
     boolean("committed", "records of aborted transactions are left out"),
     array("aborted_behind", ENDED_ELSEWHERE, "transactions open at the end of the split that are "
           "aborted after it; null for none"),
-    array("aborted_listed", ABORTED_BEFORE, "transactions whose ABORT marker cannot be read, as "
-          "the .txnindex lists them; null for none"),
+    array("outcomes_told", OUTCOME_TOLD, "transactions whose marker cannot be read, as the "
+          ".txnindex or another copy tells them; null for none"),
 )  # fmt: skip
 """A split of a segment, and what of it a consumer gets."""

@@ -13,19 +13,12 @@ from jobs.model.dump import Dump, DumpPartition
 from jobs.model.errors import UsageError
 from jobs.model.replicas import clusters
 from jobs.spark.joins import small
-from jobs.spark.local import local_frame
 from jobs.spark.session import TASKS_A_CORE
 from schemas.record import EXPORT_SPLIT, READ_UNCOMMITTED, RECORD_ROW
 from schemas.topics import COORDINATOR_TOPICS, TXN_LOG_TOPIC
 from udfs.arrow.batches import DecodeOptions
 from udfs.arrow.export_split import export_splits
-from udfs.wire import bounds
-from udfs.wire.batches import batch_layout as layout
-from udfs.wire.batches.faults import NOT_REPLAYED
-from udfs.wire.batches.records import ABORT, COMMIT
 
-# Entries whose marker is damaged; the driver holds them.
-MOST_LISTED = 100_000
 NOT_ASKED_FOR = "not asked for by --topic, --partition or --broker"
 
 
@@ -226,15 +219,15 @@ def records(
     asked: list[Range],
     aborted_behind: DataFrame | None,
     options: DecodeOptions,
-    listed: Mapping[int, list[dict[str, int]]],
+    told: Mapping[int, list[dict[str, int]]],
 ) -> DataFrame:
     """Rows of `schemas.record.RECORD_ROW` of the ranges, read from the files again.
 
     `splits`: as the decoder read them. `aborted_behind`: see there; None for read_uncommitted.
-    `listed`: partition_index -> rows of ABORTED_BEFORE.
+    `told`: partition_index -> rows of OUTCOME_TOLD (`jobs.export.lost_markers`).
     """
     by_index = {one.partition_index: one for one in asked}
-    planned = list(_planned(splits, by_index, aborted_behind is not None, listed))
+    planned = list(_planned(splits, by_index, aborted_behind is not None, told))
     tasks = min(max(len(planned), 1), spark.sparkContext.defaultParallelism * TASKS_A_CORE)
     source = spark.createDataFrame(spark.sparkContext.parallelize(planned, tasks), EXPORT_SPLIT)
     if aborted_behind is not None:
@@ -253,7 +246,7 @@ def _planned(
     splits: Iterable[dict[str, Any]],
     asked: dict[int, Range],
     committed: bool,
-    listed: Mapping[int, list[dict[str, int]]],
+    told: Mapping[int, list[dict[str, int]]],
 ) -> Iterator[tuple[Any, ...]]:
     for split in splits:
         own = asked.get(split["partition_index"])
@@ -269,9 +262,9 @@ def _planned(
             "from_offset": own.from_offset,
             "end_offset": own.end_offset,
             "committed": committed,
-            "aborted_listed": [
+            "outcomes_told": [
                 one
-                for one in listed.get(own.partition_index, ())
+                for one in told.get(own.partition_index, ())
                 if one["last_offset"] >= split["base_offset"]
                 and (following is None or one["first_offset"] < following)
             ],
@@ -300,37 +293,3 @@ def aborted_behind(transactions: DataFrame, splits: DataFrame) -> DataFrame:
     return crossing.groupBy("file_index", "start").agg(
         F.collect_list(F.struct("producer_id", "first_offset")).alias("aborted_behind")
     )
-
-
-def unread_markers(
-    damages: DataFrame, frames: DataFrame, entries: DataFrame, asked: list[Range]
-) -> dict[int, list[dict[str, int]]]:
-    """partition_index -> rows of ABORTED_BEFORE: entries of indexes whose marker cannot be read.
-
-    `damages`: byte ranges that are no batch; `frames`: batches with a fault; `entries`: of all
-    indexes. Where neither lies in the ranges asked for, no entry is looked at.
-    """
-    spark = damages.sparkSession
-    wanted = small(
-        local_frame(spark, [(one.partition_index,) for one in asked], "partition_index int")
-    )
-    lost = damages.select(
-        "partition_index",
-        (F.coalesce("previous_last_offset", F.lit(-1)) + 1).alias("first"),
-        (F.coalesce("next_offset", F.lit(bounds.HIGHEST)) - 1).alias("last"),
-    )
-    control = F.col("attributes").bitwiseAND(F.lit(layout.CONTROL_MASK)) != 0
-    told = F.col("found").isin(ABORT, COMMIT) & (F.col("fault_mask").bitwiseAND(NOT_REPLAYED) == 0)
-    doubtful = frames.filter(control & ~told).select(
-        "partition_index", F.col("base_offset").alias("first"), F.col("last_offset").alias("last")
-    )
-    unread = lost.unionByName(doubtful).join(wanted, on="partition_index", how="inner")
-    if unread.isEmpty():
-        return {}
-    there = (F.col("last_offset") >= F.col("first")) & (F.col("last_offset") <= F.col("last"))
-    found = entries.join(small(unread), on="partition_index", how="inner").filter(there)
-    listed: dict[int, list[dict[str, int]]] = defaultdict(list)
-    names = ("producer_id", "first_offset", "last_offset")
-    for row in found.select("partition_index", *names).distinct().limit(MOST_LISTED).collect():
-        listed[row.partition_index].append({name: row[name] for name in names})
-    return listed

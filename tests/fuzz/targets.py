@@ -109,7 +109,7 @@ def export(data: bytes, seed: Seed) -> None:
     split = split_of("segment", len(data), seed, number) | {
         "from_offset": number % 9, "end_offset": 1 << 40, "committed": bool(number % 3),
         "aborted_behind": [{"producer_id": 1, "first_offset": 3}],
-        "aborted_listed": [{"producer_id": 1, "first_offset": 0, "last_offset": 9}],
+        "outcomes_told": [{"producer_id": 1, "first_offset": 0, "last_offset": 9, "commit": False}],
     }  # fmt: skip
     source = ByteRange(io.BytesIO(data), 0, len(data), len(data))
     drain(export_split(source, split, OPTIONS))

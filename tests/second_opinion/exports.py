@@ -21,7 +21,7 @@ def exported(folder: Path, start: int, end: int) -> list[int]:
     split = {
         "partition_index": 0, "topic": "t", "base_offset": int(segments[0].stem),
         "next_base_offset": None, "from_offset": start, "end_offset": end, "committed": True,
-        "aborted_behind": None, "aborted_listed": None,
+        "aborted_behind": None, "outcomes_told": None,
     }  # fmt: skip
     source = ByteRange(io.BytesIO(content), 0, len(content), len(content))
     return [

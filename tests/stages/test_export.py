@@ -210,8 +210,44 @@ def test_what_the_index_lists_as_aborted_is_no_record_though_its_marker_is_damag
     code, told = export("--dump", str(tmp_path / "dump"), "--out", str(tmp_path / "out"))
     assert code == 3
     assert "If a marker was among them" in told
-    assert "1 transactions whose ABORT marker cannot be read are omitted" in told
+    assert "1 transaction whose marker cannot be read has the outcome" in told
     assert exported(spark, tmp_path / "out") == {"listed-0": [2], "unlisted-0": [0, 2]}
+
+
+@pytest.mark.parametrize("commits", [False, True])
+@pytest.mark.parametrize("damaged", [False, True])
+def test_another_copy_tells_the_outcome_whose_marker_the_longest_one_has_lost(
+    spark: SparkSession, tmp_path: Path, commits: bool, damaged: bool
+) -> None:
+    """The marker is damaged, or in a segment that is not there; the next one has the other outcome.
+
+    The producer's third transaction is open in the shorter copy, and ended in the longer one.
+    """
+    lost = bytearray(writer.marker(2, 7, 0, commits, 0, 0))
+    first = (data(0, 0), data(1, 1))
+    later = (data(3, 2), writer.marker(4, 7, 0, not commits, 0, 0), data(5, 3))
+    whole = (*first, bytes(lost), *later)
+    long, short = tmp_path / "dump/one", tmp_path / "dump/two"
+    for number, broker in enumerate((long, short)):
+        put(broker / "meta.properties", f"node.id={number}\ncluster.id=c\n".encode())
+        mark = f"0\n1\nt 0 {8 if broker == long else 6}\n".encode()
+        put(broker / "replication-offset-checkpoint", mark)
+    put(short / "t-0" / SEGMENT, *whole)
+    end = (writer.marker(6, 7, 0, True, 0, 0), data(7, 4))
+    if damaged:
+        lost[70] ^= 1
+        put(long / "t-0" / SEGMENT, *first, bytes(lost), *later, *end)
+    else:
+        put(long / "t-0" / SEGMENT, *first)
+        put(long / "t-0" / f"{3:020}.log", *later, *end)
+    _, told = export("--dump", str(tmp_path / "dump"), "--out", str(tmp_path / "out"))
+    assert "t-0 from one/t-0." in told
+    assert "1 transaction whose marker cannot be read has the outcome" in told
+    assert exported(spark, tmp_path / "out") == {"t-0": [0, 1, 5] if commits else [3, 5]}
+    alone = ("--broker", "0", "--out", str(tmp_path / "alone"))
+    _, told = export("--dump", str(tmp_path / "dump"), *alone)
+    assert "outcome of the producer's next marker" in told
+    assert exported(spark, tmp_path / "alone") == {"t-0": [5] if commits else [0, 1, 3, 5]}
 
 
 def test_batches_of_odd_clients_and_a_swap_of_the_cleaner_give_each_offset_once(

@@ -162,7 +162,7 @@ def test_records_are_exported_the_same(compaction: tuple[Path, str]) -> None:
     def exported(dump: Dump) -> list[pa.RecordBatch]:
         plan = {
             "from_offset": 0, "end_offset": 1 << 62, "committed": True,
-            "aborted_behind": None, "aborted_listed": None,
+            "aborted_behind": None, "outcomes_told": None,
         }  # fmt: skip
         splits = [
             {name: (split | plan)[name] for name in EXPORT_SPLIT.names}

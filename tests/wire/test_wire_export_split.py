@@ -35,6 +35,7 @@ def exported(
     bounds: tuple[int, int] = EVERYTHING,
     committed: bool = True,
     behind: dict[int, int] | None = None,
+    told: list[tuple[int, int, int, bool]] | None = None,
 ) -> list[dict[str, Any]]:
     size = len(log) - start if length is None else length
     split = {
@@ -49,7 +50,10 @@ def exported(
             {"producer_id": producer, "first_offset": first}
             for producer, first in (behind or {}).items()
         ],
-        "aborted_listed": None,
+        "outcomes_told": [
+            {"producer_id": producer, "first_offset": first, "last_offset": last, "commit": commit}
+            for producer, first, last, commit in told or ()
+        ],
     }
     source = ByteRange(io.BytesIO(log), start, size, len(log))
     return pa.Table.from_batches(
@@ -82,6 +86,19 @@ def test_what_is_decided_behind_the_split_is_told_from_outside() -> None:
     # An aborted transaction that began behind the batch is another one.
     assert offsets(exported(LOG, length=head, behind={7: 2})) == [0, 1, 2, 3]
     assert offsets(exported(LOG, start=head)) == [5]
+
+
+def test_a_marker_that_is_lost_is_told_from_outside() -> None:
+    """What lies behind it is decided by the log, and so are other producers and plain records."""
+    lacks = ABORTED + OTHER + PLAIN + AGAIN + COMMITS
+    assert offsets(exported(lacks)) == [0, 1, 2, 3, 5]
+    assert offsets(exported(lacks, told=[(7, 0, 4, False)])) == [2, 3, 5]
+    aborted = ABORTED + AGAIN + writer.marker(6, 7, 0, False, 0, T0)
+    assert offsets(exported(aborted)) == []
+    assert offsets(exported(aborted, told=[(7, 0, 4, True)])) == [0, 1]
+    # What another copy has counts before what an index lists.
+    both = [(7, 0, 4, False), (7, 0, 4, True)]
+    assert offsets(exported(aborted, told=both)) == [0, 1]
 
 
 def test_only_offsets_of_the_range_are_there() -> None:

@@ -116,7 +116,8 @@ def decoded(file: DumpFile, split: dict[str, Any], content: bytes) -> None:
             assert "offset" not in name or bounds.LOWEST <= number <= bounds.HIGHEST
     if file.kind == "segment":
         asked = {"from_offset": 0, "end_offset": 1 << 40, "committed": True, "aborted_behind": None}
-        asked["aborted_listed"] = [{"producer_id": 1, "first_offset": 0, "last_offset": 9}]
+        told = {"producer_id": 1, "first_offset": 0, "last_offset": 9, "commit": False}
+        asked["outcomes_told"] = [told]
         source = ByteRange(io.BytesIO(content), 0, len(content), len(content))
         for _ in export_split(source, split | asked, OPTIONS):
             pass

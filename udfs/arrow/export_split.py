@@ -26,19 +26,20 @@ NO_TIMESTAMP_TYPE = 2
 NO_HEADERS = b"\x00"
 
 
-def listed_as_aborted(decoded: DecodedBatches, listed: Iterable[dict[str, int]]) -> Bools:
-    """Which batches an index says to skip, one element a batch. `listed`: rows of ABORTED_BEFORE.
+def as_told(decoded: DecodedBatches, skipped: Bools, told: Iterable[dict[str, int]]) -> Bools:
+    """`skipped` (one element a batch), but of data whose marker the log has lost what is told.
 
-    A broker answers the entries of the index beside the batches, and a consumer skips by them.
+    `told`: rows of OUTCOME_TOLD; of two about the same data the later counts.
     """
     headers = decoded.headers
-    result = np.zeros(decoded.fault.size, dtype=np.bool_)
-    for one in listed:
+    data = headers.transactional & ~headers.control
+    for one in told:
         inside = (headers.base_offset >= one["first_offset"]) & (
             headers.base_offset < one["last_offset"]
         )
-        result |= inside & (headers.producer_id == one["producer_id"])
-    return result & headers.transactional & ~headers.control
+        mine = data & inside & (headers.producer_id == one["producer_id"])
+        skipped = np.where(mine, not one["commit"], skipped)
+    return skipped
 
 
 def hidden(decoded: DecodedBatches, aborted_behind: dict[int, int]) -> Bools:
@@ -149,8 +150,8 @@ def export_split(
         ended_later = {
             row["producer_id"]: row["first_offset"] for row in split["aborted_behind"] or ()
         }
-        wanted &= ~hidden(decoded, ended_later)
-        wanted &= ~listed_as_aborted(decoded, split.get("aborted_listed") or ())
+        skipped = hidden(decoded, ended_later)
+        wanted &= ~as_told(decoded, skipped, split.get("outcomes_told") or ())
     for part in sections(source, decoded, options.max_decompressed_bytes, wanted):
         yield from _rows(part, decoded.stored, split)
 

@@ -9,8 +9,9 @@ from pyspark.sql import functions as F
 
 from jobs.audit.audit import DecodedDump, Request
 from jobs.decode.decode import decode_options
-from jobs.export.export import ExportRequest, Range, aborted_behind, records, unread_markers
+from jobs.export.export import ExportRequest, Range, aborted_behind, records
 from jobs.export.lacking import Lacking, lacking
+from jobs.export.lost_markers import lost_markers
 from jobs.model.counted import count
 from jobs.model.dump import Dump
 from jobs.model.errors import UsageError
@@ -39,20 +40,25 @@ COPY_AGAIN = (
 # Of the last batch, where a broker was appending it or had not written all of it to its disk.
 TORN = (BATCH_CUT, HEADER_CUT, ZERO_BYTES)
 
+NEXT_MARKER = (
+    "If a marker was among them, and neither the .txnindex nor another copy tells the outcome of "
+    "its transaction, that has the outcome of the producer's next marker."
+)
+
 
 class Exported(NamedTuple):
     """What was written, and `lost`: sentences about what of the ranges could not be read.
 
-    `lacking`: offsets that are in no batch of a copy. `by_index`: transactions that are left out as
-    a .txnindex says, their marker being lost; `others`: records of these topics in the table that
-    other exports wrote; `audit_id`: of this.
+    `lacking`: offsets that are in no batch of a copy. `told`: transactions whose marker is lost,
+    and whose outcome a .txnindex or another copy tells; `others`: records of these topics in the
+    table that other exports wrote; `audit_id`: of this.
     """
 
     ranges: list[Range]
     written: int
     lost: list[str]
     lacking: list[Lacking]
-    by_index: int = 0
+    told: int = 0
     others: int = 0
     audit_id: str = ""
 
@@ -88,23 +94,24 @@ def export(
     request: Request, wanted: ExportRequest,
 ) -> Exported:  # fmt: skip
     """Writes the records of the ranges, once: an export that is there already adds nothing."""
-    behind, listed = None, {}
+    behind, told = None, {}
     if wanted.isolation == READ_COMMITTED:
         behind = aborted_behind(replayed.transactions, replayed.splits)
-        frames = read.decoded.nested(log_row.FRAME, "frame")
-        listed = unread_markers(read.damages, frames, read.decoded.aborted_entries(), asked)
+        told = lost_markers(
+            read.decoded, read.damages, replayed.transactions, replayed.partition_info, asked
+        )
     options = decode_options(request.settings, "records")
-    found = records(spark, read.decoded.splits, asked, behind, options, listed)
+    found = records(spark, read.decoded.splits, asked, behind, options, told)
     delta_tables.append(_placed(found, replayed), request.out, TABLE, read.audit_id)
     mine = delta_tables.rows_of(spark, request.out, TABLE, read.audit_id)
-    by_index = sum(len(rows) for rows in listed.values())
+    outcomes = sum(len(rows) for rows in told.values())
     topics = sorted({one.topic for one in asked})
     table = delta_tables.read(spark, request.out, TABLE)
     of_others = F.col("topic").isin(*topics) & (F.col("audit_id") != read.audit_id)
     others = 0 if table is None else table.filter(of_others).count()
     lost = list(_lost(spark, asked, read, wanted.to_log_end))
     gaps = lacking(replayed.partition_info, asked, wanted.to_log_end)
-    return Exported(asked, mine.count(), lost, gaps, by_index, others, read.audit_id)
+    return Exported(asked, mine.count(), lost, gaps, outcomes, others, read.audit_id)
 
 
 def _placed(found: DataFrame, replayed: Replayed) -> DataFrame:
@@ -141,9 +148,7 @@ def _lost(
     if bytes_lost.number:
         yield (
             f"{bytes_lost.number:,} damaged byte ranges with {bytes_lost.bytes:,} bytes have no "
-            "valid batch; `audit` lists them in the table decode_failure. If a marker was among "
-            "them, its transaction counts as aborted if the .txnindex lists it. Otherwise it has "
-            "the outcome of the producer's next marker."
+            f"valid batch; `audit` lists them in the table decode_failure. {NEXT_MARKER}"
         )
     data = F.col("attributes").bitwiseAND(F.lit(layout.CONTROL_MASK)) == 0
     unreadable = F.col("fault_mask").bitwiseAND(F.lit(UNREADABLE)) != 0
@@ -224,10 +229,11 @@ def closing_words(
             f"read only those with audit_id = '{done.audit_id}', or export into another folder."
         )
     lines += _copies_taken(done, dump)
-    if done.by_index:
+    if done.told:
         lines.append(
-            f"{done.by_index:,} transactions whose ABORT marker cannot be read are omitted, "
-            "because their .txnindex lists them."
+            f"{count(done.told, 'transaction')} whose marker cannot be read "
+            f"{'has' if done.told == 1 else 'have'} the outcome that a .txnindex or another copy "
+            "of the partition tells."
         )
     if not any(one.log_end_offset > one.from_offset for one in done.ranges):
         lines.append("None of the requested partitions has a batch that can be read.")
@@ -235,10 +241,11 @@ def closing_words(
         lines.append(_told(front, "they were deleted there, or are in remote storage"))
     gaps = [one for one in done.lacking if not one.lost and not one.in_front]
     if gaps:
-        lines.append(_told(gaps, "which a cleaner may have taken: the dump does not tell"))
+        why = "which a cleaner may have taken: the dump does not tell"
+        lines.append(f"{_told(gaps, why)} {NEXT_MARKER}")
     lost = [*_not_read(dump, wanted), *done.lost]
     if gone := [one for one in done.lacking if one.lost]:
-        lost.append(_told(gone, COPY_AGAIN))
+        lost.append(f"{_told(gone, COPY_AGAIN)} {NEXT_MARKER}")
     lines += [f"Lost: {sentence}" for sentence in lost]
     return "\n".join(lines), 3 if lost or not done.ranges else 0
 
