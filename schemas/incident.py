@@ -62,11 +62,14 @@ CONSEQUENCE = table(
     ),
     long(
         "first_offset",
-        "first offset concerned, inclusive; null where none is left. A row is a range of "
+        "first offset concerned, inclusive; null where nothing tells. A row is a range of "
         "neighbouring offsets: no records of others lie in it, except where it is blocked: from an "
         "open transaction to the end, a row for each that nothing will end",
     ),
-    long("last_offset", "last offset concerned, inclusive; null where none is left"),
+    long(
+        "last_offset",
+        "last offset concerned, inclusive; null where no copy tells, of what is lost in all",
+    ),
     long(
         "transactions",
         "transactions concerned that begin in the range; null where it is not about transactions",

@@ -67,7 +67,7 @@ def own_commits(consequences: DataFrame, known: Known, newest: DataFrame) -> Dat
     """
     place = small(known.info.select("partition_index", *PLACE)).alias("p")
     mine = consequences.filter(
-        (F.col("topic") == OFFSETS_TOPIC) & F.col("first_offset").isNotNull()
+        (F.col("topic") == OFFSETS_TOPIC) & F.col("last_offset").isNotNull()
     ).alias("c")
     of_copy = mine.join(
         place,
@@ -121,7 +121,7 @@ def affected_groups(consequences: DataFrame, derived: DataFrame, offsets: DataFr
 
     Of each kind the last range that a group has read of, and the first one that it has not.
     `derived`: rows of AFFECTED. A committed offset is the next one to be read: beyond the last of a
-    range all of it was read.
+    range all of it was read; of one whose end nothing tells, it is inside.
     """
     names = ("incident", "topic", "partition", "kind", "first_offset", "last_offset")
     of_derived = derived.withColumn("kind", F.lit(DERIVED)).select(*names)

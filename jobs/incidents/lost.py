@@ -136,7 +136,8 @@ def _named(placed: DataFrame) -> DataFrame:
     """Committed transactions of which findings say that a partition has nothing.
 
     lost_from: the offset behind which that is. In front of it transactions may share the epoch; the
-    place of the finding is where the producer goes on, which lies behind all that is lost.
+    place of the finding is where the producer goes on, which lies behind all that is lost; lost_at:
+    the first offset that may be of it, null where the finding does not tell.
     """
     found = placed.filter(
         (F.col("label") == LOST) & (F.col("verdict") == VIOLATION) & F.col("decided_commit")
@@ -144,6 +145,7 @@ def _named(placed: DataFrame) -> DataFrame:
     return found.groupBy(*PARTITION, *EPOCH).agg(
         F.min("incident").alias("named_by"),
         F.min(F.coalesce("lost_behind", "offset_first")).alias("lost_from"),
+        F.min(F.col("lost_behind") + 1).alias("lost_at"),
     )
 
 
@@ -298,8 +300,25 @@ def _committed(
             F.greatest("first_offset", "cut"),
         )
     )
-    unseen = nowhere.withColumnRenamed("named_by", "incident").withColumn("transactions", F.lit(1))
-    return _summed(ranges.unionByName(unseen, True))
+    without_end = _summed(_without_end(nowhere)).withColumn("last_offset", F.lit(None).cast("long"))
+    return _summed(ranges).unionByName(without_end)
+
+
+def _without_end(nowhere: DataFrame) -> DataFrame:
+    """What no copy has, for `_summed`: where it begins a finding tells, and nothing where it ends.
+
+    `nowhere`: rows of `_named`.
+    """
+    return nowhere.select(
+        F.col("named_by").alias("incident"),
+        F.lit(None).cast("int").alias("broker"),
+        *PARTITION,
+        F.col("lost_at").alias("first_offset"),
+        F.col("lost_at").alias("last_offset"),
+        F.lit(1).alias("transactions"),
+        F.lit(None).cast("long").alias("records"),
+        F.lit(None).cast("long").alias("since_ms"),
+    )
 
 
 def _summed(gone: DataFrame) -> DataFrame:

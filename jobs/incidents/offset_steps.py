@@ -11,6 +11,7 @@ from jobs.model.commands import DESCRIBE_GROUP, SET_GROUP
 # Only these may be commits whose output is there: of the others the output was aborted, too.
 MAY_BE_COMMITTED = ("save_and_abort",)
 NO_MEMBER = "the group has no active member"
+READERS_NAMED = "explain --incident names them; the table affected_group has all (read, inside)"
 NAMED = "explain --incident names them; the table affected_group has all (position own)"
 DECIDED = (
     f"{NO_MEMBER}, the output of the transaction is committed, and the group's offset is lower "

@@ -35,6 +35,12 @@ FOR_OLDER = (
 )
 DESCRIBE_TOPIC = f"kafka-topics.sh {_BROKER} --describe --topic {{topic}}"
 _GROUP = f"kafka-consumer-groups.sh {_BROKER} --group {{group}}"
+DESCRIBE_GROUPS = f"kafka-consumer-groups.sh {_BROKER} --describe --all-groups"
+# Placeholders are left to the reader: no consequence tells which groups stand there.
+SET_GROUPS_BEHIND = (
+    f"kafka-consumer-groups.sh {_BROKER} --group GROUP --topic TOPIC:PARTITION --reset-offsets "
+    "--to-offset OFFSET --execute"
+)
 DESCRIBE_GROUP = f"{_GROUP} --describe --members"
 # Without --execute it would only be shown.
 SET_GROUP = (
@@ -44,8 +50,10 @@ SET_GROUP = (
 # Of this project: the records of a topic as a consumer would get them, from a copy. What the other
 # copies lack lies above its high watermark.
 EXPORT_OPEN = (
-    "./spark-submit.sh export --dump COPY --out SAVED --topic {topic} --isolation read_uncommitted"
+    "./spark-submit.sh export --dump COPY --out SAVED --topic {topic} --isolation read_uncommitted "
+    "--to-log-end"
 )
+EXPORT_READABLE = "./spark-submit.sh export --dump COPY --out SAVED --topic TOPIC --to-log-end"
 EXPORT_TOPIC = "./spark-submit.sh export --dump COPY --out RESCUED --topic {topic} --to-log-end"
 
 

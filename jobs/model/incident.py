@@ -59,6 +59,10 @@ INDEX_CONTRADICTS = (
 INDEX_CAUSES = (
     "the index of a broker tells those who read from it so, against the markers and their decisions"
 )
+DAMAGED = "damaged_disk"
+DAMAGED_STOPS = (
+    "consumers and followers of a broker that leads a partition with a damaged batch stop there"
+)
 NOT_DUMPED = f"{OFFSETS_TOPIC} is not in the dump"
 COMMITS_GONE = (
     f"{OFFSETS_TOPIC} was cleaned, begins late or cannot be read in places, so commits may be gone"
@@ -124,6 +128,8 @@ class IncidentLine:
             told.append(f"its findings are in {_some(self.topics)}")
         if self.index_contradicts:
             told.append(self._of_index)
+        if not told and self.kind == DAMAGED:
+            return DAMAGED_STOPS
         return "; ".join(told) or "no record is known to be wrong for a consumer"
 
     @property

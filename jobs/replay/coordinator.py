@@ -4,8 +4,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.model.lost_records import is_only_here, lost_behind, own_unreadable_at
-from jobs.model.state_names import state_name
+from jobs.model.state_names import named, state_name
 from jobs.spark.joins import inner, small
+from schemas.coordinator_states import IN_TRANSACTION
 from udfs.rules.extent import is_replicated, is_told_by_another
 
 
@@ -123,18 +124,28 @@ def owners(states: DataFrame) -> DataFrame:
     """One row a producer id: the newest last record that names it, see `last_of_all_copies`.
 
     An id that went on with another producer id, or has none any more, does not own the former.
+    `running_beside`: the last records of other ids that have the producer id, as none should, and
+    run a transaction (array of structs with the columns of `states`).
     """
-    named = last_of_all_copies(states).filter(F.col("producer_id").isNotNull())
+    named_ones = last_of_all_copies(states).filter(F.col("producer_id").isNotNull())
     own = ("told_by_another", "replicas")
     state = F.struct(*[name for name in states.columns if name not in own]).alias("state")
     place = ("leader_epoch", "record_offset", "complete_up_to_ms")
-    furthest = named.groupBy("producer_id", "partition").agg(
-        F.max(F.struct(*place, "record_timestamp", state)).alias("last")
+    runs = F.col("state").isin(*named(*IN_TRANSACTION))
+    furthest = named_ones.groupBy("producer_id", "partition").agg(
+        F.max(F.struct(*place, "record_timestamp", state)).alias("last"),
+        F.collect_list(F.when(runs, state)).alias("running"),
     )
     # Only of ids in different partitions, as never should be, nothing but clocks tells an order.
     moments = [F.col(f"last.{name}") for name in ("record_timestamp", *place[1:], "state")]
-    newest = furthest.groupBy("producer_id").agg(F.max(F.struct(*moments)).alias("newest"))
-    return newest.select("newest.state.*")
+    newest = furthest.groupBy("producer_id").agg(
+        F.max(F.struct(*moments)).alias("newest"),
+        F.flatten(F.collect_list("running")).alias("running"),
+    )
+    beside = F.filter(
+        "running", lambda one: one["transactional_id"] != F.col("newest.state.transactional_id")
+    )
+    return newest.select("newest.state.*", beside.alias("running_beside"))
 
 
 def with_owner(states: DataFrame, owners: DataFrame) -> DataFrame:

@@ -249,7 +249,7 @@ class AffectedGroup:
     partition: int
     kind: str
     first_offset: int
-    last_offset: int
+    last_offset: int | None
     committed_offset: int
     position: str
 

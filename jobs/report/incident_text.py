@@ -79,7 +79,9 @@ def _range(row: Consequence) -> str:
 
 
 def _offsets(row: Consequence | AffectedGroup | Derived) -> str:
-    if row.last_offset in (None, row.first_offset):
+    if row.last_offset is None:
+        return f"from offset {row.first_offset} on"
+    if row.last_offset == row.first_offset:
         return f"offset {row.first_offset}"
     return f"offsets {row.first_offset} to {row.last_offset}"
 

@@ -117,3 +117,21 @@ def test_of_several_ranges_a_group_has_the_last_that_it_read_and_the_next(
         ("none", "before", 2), ("some", "read", 4), ("some", "before", 105),
         ("inside", "inside", 105), ("inside", "before", 200), ("all", "read", 200),
     }  # fmt: skip
+
+
+@pytest.mark.spark
+def test_behind_a_cut_whose_end_nothing_tells_a_group_is_inside(spark: SparkSession) -> None:
+    lost = {"incident": 1, "topic": "t", "partition": 0, "kind": "records_lost", "first_offset": 2}
+    offsets = local_frame(
+        spark,
+        [(group, "t", 0, at) for group, at in {"at": 2, "behind": 3, "far": 9}.items()],
+        "group string, committed_topic string, committed_partition int, committed_offset long",
+    )
+    groups = affected_groups(
+        local_frame(spark, [lost], without_audit(CONSEQUENCE)),
+        local_frame(spark, [], without_audit(AFFECTED)),
+        offsets,
+    ).collect()
+    assert {(row.group, row.position) for row in groups} == {
+        ("at", "before"), ("behind", "inside"), ("far", "inside"),
+    }  # fmt: skip

@@ -6,6 +6,7 @@ import pytest
 
 from jobs.incidents.catalogue import SIGNATURES
 from jobs.incidents.plan import MOST_PLACES, Commit, Place, plan
+from jobs.incidents.signature import DECISION_LOST, FORGOTTEN
 from jobs.model.commands import FOR_OLDER
 
 TOOL = "kafka-transactions.sh --bootstrap-server HOST:PORT"
@@ -260,9 +261,55 @@ def test_copies_that_are_equal_again_are_saved_before_one_is_fetched_again() -> 
 
 def test_a_shared_producer_id_is_left_by_new_transactional_ids_only() -> None:
     signature = BY_NAME["shared_producer_id"]
-    (only,) = plan(signature, [], labels={"txnlog_pid_shared"})
-    assert "transactional ids that were never used" in only["what"]
+    _, new_ids = plan(signature, [], labels={"txnlog_pid_shared"})
+    assert "transactional ids that were never used" in new_ids["what"]
     assert len(plan(signature, [], labels={"mixed_transactional_mode"})) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "label", "first"),
+    [
+        ("zombie_write", "zombie_write_after_fence", "Find and stop the second instance"),
+        ("shared_producer_id", "txnlog_pid_shared", "Stop the producers of all these"),
+        ("operator_abort", "marker_outcome_mismatch", "make sure that its producer is stopped"),
+        ("coordinator_lost_state", DECISION_LOST, "Look for the copy of the"),
+        ("coordinator_lost_state", FORGOTTEN, "Look for the copy of the"),
+    ],
+)
+def test_what_an_abort_would_spoil_comes_before_it(name: str, label: str, first: str) -> None:
+    """An abort cannot be taken back, and a producer that still runs opens a transaction again."""
+    steps = plan(BY_NAME[name], [blocked(0, ended_by="save_and_abort")], labels={label})
+    before = [step["what"] for step in steps if step["reversible"]]
+    abort = next(
+        number for number, step in enumerate(steps) if "abort --" in (step["command"] or "")
+    )
+    told = next(number for number, step in enumerate(steps) if first in step["what"])
+    assert told < abort and len(before) > 1
+
+
+def test_damage_in_the_only_replica_is_not_moved_away() -> None:
+    steps = [step["what"] for step in plan(BY_NAME["damaged_disk"], [])]
+    assert "stop their broker cleanly" in steps[0]
+    moved, alone = steps[2:]
+    assert moved.startswith("Where another replica has them")
+    assert alone.startswith("Where no other replica has them: leave the folder")
+
+
+@pytest.mark.parametrize("label", ["index_entry_invalid", "snapshot_state_mismatch"])
+def test_no_index_or_snapshot_is_made_anew_where_a_batch_is_damaged(label: str) -> None:
+    """A broker that makes it anew cuts the log off at the first damaged batch."""
+    (anew,) = [
+        step for step in plan(BY_NAME["stale_replica"], [], labels={label}) if step["before"]
+    ][:1]
+    assert "no finding tells of damage" in anew["before"]
+
+
+def test_readers_go_back_before_lost_records_are_written_again() -> None:
+    lost = Place("records_lost", None, "u", 0, 2, None)
+    told = [step["what"] for step in plan(BY_NAME["unclean_election"], [lost])]
+    back = next(number for number, what in enumerate(told) if "first lost offset" in what)
+    again = next(number for number, what in enumerate(told) if "Produce the lost records" in what)
+    assert back < again
 
 
 def test_a_leader_is_moved_only_for_a_decision_that_waits() -> None:

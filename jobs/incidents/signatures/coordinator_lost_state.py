@@ -23,7 +23,7 @@ and have come when the next transaction of its epoch had begun: KAFKA-14402, and
 3.7, by which a coordinator loads its log again while it leads. Nothing of the log is lost then.
 """
 
-from jobs.incidents.offset_steps import abort_offsets, correct_groups, of_clients
+from jobs.incidents.offset_steps import ENDS, abort_offsets, correct_groups, of_clients
 from jobs.incidents.outcome_steps import INVISIBLE, VISIBLE, correct_results, produce_again
 from jobs.incidents.signature import (
     DECISION_LOST,
@@ -150,6 +150,8 @@ SIGNATURE = Signature(
             where=(FORGOTTEN, DECISION_LOST),
         ),
         *OF_FORGOTTEN,
+        # An abort cannot be taken back: what was decided is looked for before.
+        *(step._replace(unless=(FORGOTTEN,)) for step in ENDS),
         correct_results(),
         *correct_groups(INVISIBLE, VISIBLE),
         produce_again(),

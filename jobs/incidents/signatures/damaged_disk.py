@@ -18,6 +18,7 @@ Known bug: none; hardware, file system, or the copying of the dump.
 """
 
 from jobs.incidents.signature import BROKER, Signature, Step
+from jobs.model.commands import EXPORT_READABLE, SET_GROUPS_BEHIND
 
 DAMAGED = (
     "batch_crc_mismatch", "batch_length_invalid", "batch_count_below_range",
@@ -43,17 +44,36 @@ SIGNATURE = Signature(
     key=BROKER,
     steps=(
         Step(
+            "Copy the damaged partition folders to another place, and stop their broker cleanly "
+            "only: one that recovers a log cuts it off at the first damaged batch, and deletes "
+            "what lies behind (LogSegment.recover, LogLoader.recoverLog)",
+            check="the copies have the same checksums as the folders",
+        ),
+        Step(
             "Check that another replica has the damaged offsets without damage. Move leadership "
             "away from the broker with the damage, so that it does not lead the partition",
             before="a replica without a finding at these offsets is in sync",
             check="the in-sync replicas of the partition name another broker as leader",
         ),
         Step(
-            "Stop the broker, move the damaged partition folders away (keep them), and start it. "
-            "It fetches these partitions again",
-            before="step 1 is done, and the disk was checked",
+            "Where another replica has them: stop the broker, move the damaged partition folders "
+            "away (keep them), and start it. It fetches these partitions again",
+            before="that replica leads the partition, and the disk was checked",
             check="an audit of a new dump has no finding on this broker",
             cannot="records that are damaged in every replica: they stay lost",
+            reversible=False,
+        ),
+        Step(
+            "Where no other replica has them: leave the folder where it is, since without it the "
+            "partition begins anew at offset 0, and a partition of __transaction_state or "
+            "__consumer_offsets forgets its ids or groups. Consumers and followers stop at the "
+            "damaged batch. Export what can be read, and set each group that stands at or in "
+            "front of the batch behind it. Or delete the records up to there: followers go on, "
+            "too",
+            command=f"{EXPORT_READABLE}\n{SET_GROUPS_BEHIND}",
+            before="no backup has the segment",
+            check="the groups read on",
+            cannot="the records of the damaged batches",
             reversible=False,
         ),
     ),

@@ -17,6 +17,7 @@ Known bug: KAFKA-15449 (commits are not verified, up to 3.6).
 """
 
 from jobs.incidents.signature import Signature, Step
+from jobs.model.commands import DESCRIBE_GROUPS
 
 COMMITS = (
     "offset_commit_regression", "offset_commit_outcome_mismatch", "offset_commit_unlisted",
@@ -34,9 +35,7 @@ SIGNATURE = Signature(
         Step(
             "Compare the group's offsets with the records that its application has processed. "
             "Where records were missed, set the offsets back",
-            command=(
-                "kafka-consumer-groups.sh --bootstrap-server HOST:PORT --describe --all-groups"
-            ),
+            command=DESCRIBE_GROUPS,
             before="all members of the group are stopped",
         ),
     ),

@@ -17,7 +17,7 @@ not.
 Known bug: none. `kafka-transactions.sh abort`, since 3.0 (KIP-664), works as documented.
 """
 
-from jobs.incidents.offset_steps import set_groups, start_groups, stop_groups
+from jobs.incidents.offset_steps import ENDS, set_groups, start_groups, stop_groups
 from jobs.incidents.signature import MISSING_MARKER, MOMENT, Signature, Step, of_one_end
 
 TORN = ("torn_transaction",)
@@ -42,6 +42,11 @@ SIGNATURE = Signature(
     key=MOMENT,
     steps=(
         Step(
+            "Before you abort a transaction, make sure that its producer is stopped: "
+            "kafka-transactions.sh describe shows no Ongoing state for its transactional id",
+        ),
+        *ENDS,
+        Step(
             "Read the committed records that are not delivered, with "
             "isolation.level=read_uncommitted. Produce them again in a new transaction",
             before="no application has written them again by itself",
@@ -53,9 +58,5 @@ SIGNATURE = Signature(
         stop_groups("committed_records_invisible"),
         set_groups("committed_records_invisible"),
         start_groups("committed_records_invisible"),
-        Step(
-            "Before you abort a transaction, make sure that its producer is stopped: "
-            "kafka-transactions.sh describe shows no Ongoing state for its transactional id",
-        ),
     ),
 )

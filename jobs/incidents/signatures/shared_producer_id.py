@@ -14,6 +14,7 @@ new producer id.
 Known bug: KAFKA-15552, the migration from ZooKeeper.
 """
 
+from jobs.incidents.offset_steps import ENDS
 from jobs.incidents.signature import Signature, Step
 
 SHARED = (
@@ -38,6 +39,14 @@ SIGNATURE = Signature(
     proven_by=("txnlog_pid_shared", "producer_block_regression"),
     known_bug="KAFKA-15552 (migration from ZooKeeper)",
     steps=(
+        Step(
+            "Stop the producers of all these transactional ids before anything is aborted: a "
+            "partition does not distinguish their transactions, and an abort ends what another id "
+            "has open. Before each abort describe all of these ids, not one alone",
+            check="kafka-transactions.sh describe shows none of these ids Ongoing or prepared",
+            where=("txnlog_pid_shared",),
+        ),
+        *ENDS,
         Step(
             "Stop the producers of these transactional ids, and start them again under "
             "transactional ids that were never used. A restart alone does not help: an id keeps "

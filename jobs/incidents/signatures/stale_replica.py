@@ -94,7 +94,8 @@ SIGNATURE = Signature(
             "(keep them), and start the broker. It makes the indexes of a segment anew "
             "where its .index file is not there; a .txnindex that alone is not there counts as one "
             "without an aborted transaction",
-            before="another in-sync replica can lead the partition",
+            before="another in-sync replica can lead the partition, and no finding tells of damage "
+            "in the segment: the broker would cut the log off there (LogSegment.recover)",
             check="an audit of a new dump has no finding on this broker",
             where=REBUILT,
             unless=UNENDED,
@@ -120,7 +121,8 @@ SIGNATURE = Signature(
             "files of the partition away (keep them), and the file .kafka_cleanshutdown of the log "
             "directory, and start it. Without a snapshot, a broker that had stopped cleanly would "
             "begin with no producer and no open transaction (UnifiedLog.rebuildProducerState)",
-            before="another in-sync replica can lead the partition",
+            before="another in-sync replica can lead the partition, and no finding tells of damage "
+            "in this log directory: the broker recovers all of its logs, and cuts each off there",
             check="an audit of a new dump has no finding on this broker, and its newest snapshot "
             "has producers",
             where=SNAPSHOTS,

@@ -26,7 +26,7 @@ whose disk was lost or restored from an older state, or that lost the end of its
 and was the last in sync (KIP-966).
 """
 
-from jobs.incidents.offset_steps import abort_offsets, of_clients
+from jobs.incidents.offset_steps import READERS_NAMED, abort_offsets, of_clients
 from jobs.incidents.outcome_steps import INVISIBLE, VISIBLE, correct_results, produce_again
 from jobs.incidents.signature import (
     DIVERGED,
@@ -38,7 +38,7 @@ from jobs.incidents.signature import (
     Step,
     end_steps,
 )
-from jobs.model.commands import DESCRIBE_TOPIC, EXPORT_TOPIC
+from jobs.model.commands import DESCRIBE_GROUPS, DESCRIBE_TOPIC, EXPORT_TOPIC
 
 ALTER_TOPIC = (
     "kafka-configs.sh --bootstrap-server HOST:PORT --alter --entity-type topics "
@@ -93,6 +93,17 @@ SIGNATURE = Signature(
             command=EXPORT_TOPIC,
             before="the copy is readable, and RESCUED has no other export of the topic",
             check="the table record has the offsets that are listed as lost",
+            of=LOSSES,
+            offsets=False,
+        ),
+        Step(
+            "Groups that had read what is lost have committed offsets behind it, and skip what the "
+            "new leader wrote to the same offsets. Stop their members, and set each group whose "
+            "commit is older than the election back to the first lost offset of the partition. "
+            f"{READERS_NAMED}",
+            command=DESCRIBE_GROUPS,
+            before="the group has not gone back by itself (OffsetForLeaderEpoch, KIP-320)",
+            check="no commit from before the election lies behind the first lost offset",
             of=LOSSES,
             offsets=False,
         ),

@@ -15,6 +15,7 @@ one producer id: there two transactional ids share it.
 Known bug: none of its own; see KAFKA-9144 for state that expires early (before 2.4.1, 2.5.0).
 """
 
+from jobs.incidents.offset_steps import ENDS
 from jobs.incidents.signature import AGAIN, PRODUCER, ZOMBIE, Signature, Step, of_zombie
 
 SIGNATURE = Signature(
@@ -28,7 +29,11 @@ SIGNATURE = Signature(
     proven_by=("zombie_write_after_fence",),
     key=PRODUCER,
     steps=(
-        Step("Find and stop the second instance with this transactional id"),
+        Step(
+            "Find and stop the second instance with this transactional id: after an abort the "
+            "broker takes its next batch again"
+        ),
+        *ENDS,
         Step(
             "Compare its output with that of the instance that took over: records of the lower "
             "epoch are duplicates, or must be discarded",
