@@ -25,6 +25,7 @@ MAY_COLLECT = {
     "jobs/cli/commands/doctor.py": "the distinct answers of the workers, one a host",
     "jobs/export/export.py": "one row a partition, no more than the driver's listing",
     "jobs/export/lacking.py": "one row a copy of exported topics, with bounded ranges",
+    "jobs/export/lost_markers.py": "transactions whose marker is lost, MOST_TOLD of each source",
     "jobs/cli/commands/export.py": "one row of sums",
     "jobs/audit/finished.py": "one audit, or at most 20 names to choose from",
     "jobs/cli/commands/explain.py": "one partition: a bounded number of its rows and findings",
