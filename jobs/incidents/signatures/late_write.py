@@ -11,7 +11,9 @@ Evidence: the first batch of the data, the marker before it, and the coordinator
 not list the partition.
 
 Look-alikes: a slow producer: its coordinator lists the partition. Skipped markers: the coordinator
-completed that transaction, and its Prepare record lists the partition. A coordinator that lost its
+completed that transaction, and its Prepare record lists the partition; where that record is
+compacted away, nothing distinguishes the two, and brokers that verify, with clients of
+transaction.version 2, speak for a skipped marker. A coordinator that lost its
 state: it sent a marker to the partition that its records do not list, or its log lacks a decision
 of the producer whose marker is there, or, whole from the beginning, any decision about it.
 
@@ -84,7 +86,9 @@ SIGNATURE = Signature(
         correct_results(),
         Step(
             "Set transaction.partition.verification.enable=true on brokers from 3.6 on (of offset "
-            "commits they verify from 3.7 on), and move to transaction.version 2 (4.0)",
+            "commits they verify from 3.7 on), and move to transaction.version 2 (4.0). Where both "
+            "were in effect, a marker may have been skipped instead (KAFKA-20734), and the records "
+            "of its decision be compacted away",
         ),
     ),
 )
