@@ -58,7 +58,8 @@ CONSEQUENCE = table(
         "kind",
         "aborted_records_visible, committed_records_invisible, records_blocked, records_lost (of "
         "committed transactions), plain_records_lost (written outside of transactions), "
-        "replicated_records_lost (that no replica has), records_stored_twice or offsets_went_back",
+        "replicated_records_lost (that no replica has), records_stored_twice, "
+        "records_unreadable (damaged in a copy that consumers may read) or offsets_went_back",
     ),
     long(
         "first_offset",

@@ -18,7 +18,7 @@ from jobs.model.transactions import all_transactions
 from jobs.spark.joins import inner, small
 from jobs.spark.local import local_frame
 from schemas import log_row
-from udfs.rules.extent import MAX_OFFSET, is_replicated
+from udfs.rules.extent import MAX_OFFSET
 from udfs.wire import bounds
 from udfs.wire.batches import batch_layout as layout
 from udfs.wire.batches.faults import NOT_REPLAYED
@@ -34,12 +34,13 @@ def lost_markers(
     damages: DataFrame,
     transactions: DataFrame,
     info: DataFrame,
+    splits: DataFrame,
     asked: list[Range],
 ) -> Told:
     """partition_index -> rows of OUTCOME_TOLD; of two that contradict each other the later counts.
 
     `damages`: byte ranges that are no batch; `transactions`: those that were replayed; `info`: rows
-    of partition_info. Where nothing is lost in the ranges asked for, no
+    of partition_info; `splits`: summaries. Where nothing is lost in the ranges asked for, no
     index and no other copy is looked at.
     """
     spark = damages.sparkSession
@@ -57,7 +58,11 @@ def lost_markers(
     listed = inner(entries, small(unread), on="partition_index").filter(there)
     for row in listed.select("partition_index", *names).distinct().limit(MOST_TOLD).collect():
         told[row.partition_index].append({name: row[name] for name in names} | {"commit": False})
-    for index, rows in _in_other_copies(decoded, transactions, info, wanted).items():
+    newest = splits.groupBy("partition_index").agg(F.max("final_leader_epoch").alias("led_in"))
+    copies = inner(info, newest, on="partition_index").select(
+        "partition_index", "missing", "led_in", *topic_of_copies()
+    )
+    for index, rows in _in_other_copies(decoded, transactions, copies, wanted).items():
         told[index] += rows
     return told
 
@@ -81,17 +86,14 @@ def _unread(damages: DataFrame, frames: DataFrame, info: DataFrame) -> DataFrame
 
 
 def _in_other_copies(
-    decoded: Decoded, transactions: DataFrame, info: DataFrame, wanted: DataFrame
+    decoded: Decoded, transactions: DataFrame, copies: DataFrame, wanted: DataFrame
 ) -> Told:
     """Rows of OUTCOME_TOLD: markers that other copies have where the asked ones lack offsets.
 
-    A copy with the newest leader epoch has what its leader has; in another one a marker counts
-    below its high watermark.
+    Only copies that end in the same leader epoch: an older one may have what a new leader cut off.
+    `copies`: partition_index, missing, led_in (its newest leader epoch), `topic_of_copies`.
     """
-    of_topic = ["replicas", "incarnation"]
-    copies = info.select(
-        "partition_index", "missing", "furthest", "high_watermark", *topic_of_copies()
-    )
+    of_topic = ["replicas", "incarnation", "led_in"]
     mine = inner(copies, wanted, on="partition_index")
     ends = F.coalesce("marker_offset", F.lit(MAX_OFFSET))
 
@@ -123,9 +125,7 @@ def _in_other_copies(
         small(copies.drop("missing")),
         on="partition_index",
     )
-    known = others.filter(
-        F.col("furthest") | is_replicated(F.col("marker_offset"), F.col("high_watermark"))
-    ).select(
+    known = others.select(
         F.col("partition_index").alias("told_by"),
         "producer_id",
         "marker_offset",

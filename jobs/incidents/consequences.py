@@ -1,19 +1,30 @@
 """What an incident did to readers: decisions of the coordinator beside what the logs have."""
 
 from collections.abc import Collection
+from dataclasses import replace
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.incidents.assign import PLACE
-from jobs.incidents.known import Known, shaped
+from jobs.incidents.known import Known, remembered, shaped
 from jobs.incidents.lost import lost
 from jobs.incidents.misdecided import misdecided
 from jobs.incidents.ranges import contiguous
-from jobs.incidents.signature import AGAIN, BLOCKED, DIVERGED, FORGOTTEN, IN_NONE, LOST
+from jobs.incidents.signature import (
+    AGAIN,
+    BLOCKED,
+    CLEANED_DATA,
+    DAMAGED_BATCH,
+    DIVERGED,
+    FORGOTTEN,
+    IN_NONE,
+    LOST,
+)
 from jobs.incidents.whose import of_one_producer
 from jobs.model.ending import FENCED_DATA, NAMES, UNENDED, ending, older_epoch
+from jobs.model.incident import UNREADABLE
 from jobs.model.owners import with_coordinator
 from jobs.spark.joins import inner, small
 from jobs.spark.kept import KeptFrames
@@ -36,6 +47,8 @@ def consequences(
     finding speaks nothing is asked.
     """
     mine = placed.filter(F.col("incident").isNotNull())
+    if CLEANED_DATA in labels:
+        known = replace(known, remembered=kept.keep(remembered(mine, known)))
     frames = [_blocked(mine, known, kept)]
     gone = [] if CUT.isdisjoint(labels) else [kept.keep(one) for one in lost(mine, known, kept)]
     if known.decisions is not None:
@@ -46,6 +59,8 @@ def consequences(
         frames.append(_in_none(mine))
     if not TWICE.isdisjoint(labels):
         frames.append(_twice(mine))
+    if not set(DAMAGED_BATCH).isdisjoint(labels):
+        frames.append(_unreadable(mine, known))
     if not WENT_BACK.isdisjoint(labels):
         frames.append(_went_back(mine))
     return reduce(DataFrame.unionByName, frames)
@@ -120,9 +135,13 @@ def _waiting(known: Known) -> DataFrame:
         "log_start_offset",
         F.coalesce("high_watermark", "log_end_offset").alias("end"),
     )
+    open_ones = known.open
+    if known.remembered is not None:
+        ended = known.remembered.select("partition_index", "producer_id")
+        open_ones = open_ones.join(small(ended), list(ended.columns), "left_anti")
     # What lies below the log start a snapshot has, too.
     one = F.struct("first_offset", "highest_epoch", "first_timestamp", "coordinator_epoch")
-    once = known.open.groupBy("partition_index", "producer_id").agg(F.min(one).alias("one"))
+    once = open_ones.groupBy("partition_index", "producer_id").agg(F.min(one).alias("one"))
     opened = once.select(
         "partition_index",
         "producer_id",
@@ -194,6 +213,22 @@ def _twice(placed: DataFrame) -> DataFrame:
         F.lit("records_stored_twice"),
         provable=F.lit(True),
     )
+
+
+def _unreadable(placed: DataFrame, known: Known) -> DataFrame:
+    """Offsets of damaged batches in copies that consumers may read: those of the newest leader.
+
+    `records` is how many offsets there are, as nothing tells what was in them.
+    """
+    named = F.col("label").isin(*DAMAGED_BATCH) & F.col("offset_last").isNotNull()
+    rows = placed.filter(named & (F.col("verdict") == VIOLATION))
+    read = known.states.filter("furthest").select(
+        *[F.col(name).alias(f"r_{name}") for name in PLACE]
+    )
+    same = reduce(Column.__and__, [F.col(name).eqNullSafe(F.col(f"r_{name}")) for name in PLACE])
+    ranges = contiguous(_offsets(rows.join(small(read), same, "left_semi")), RANGES_OF)
+    size = F.col("last_offset") - F.col("first_offset") + 1
+    return shaped(ranges, F.lit(UNREADABLE), records=size, provable=F.lit(True))
 
 
 def _went_back(placed: DataFrame) -> DataFrame:

@@ -46,7 +46,7 @@ from jobs.incidents.signature import (
     Signature,
 )
 from jobs.incidents.versions import of_version_2
-from jobs.model.incident import CONSEQUENCES, Effect, IncidentLine
+from jobs.model.incident import CONSEQUENCES, UNREADABLE, Effect, IncidentLine
 from jobs.model.moment import moment
 from jobs.spark.kept import KeptFrames, is_known_empty
 from jobs.spark.local import local_frame
@@ -296,7 +296,7 @@ def _hit(groups: DataFrame) -> DataFrame:
     committing_number and committing: the same of groups whose own commits are affected.
     """
     own = F.col("position") == OWN
-    reached = ~own & (F.col("position") != BEFORE) & (F.col("kind") != BLOCKED)
+    reached = ~own & (F.col("position") != BEFORE) & ~F.col("kind").isin(BLOCKED, UNREADABLE)
 
     def some(those: Column) -> Column:
         return F.slice(F.sort_array(F.collect_set(F.when(those, F.col("group")))), 1, MOST_NAMED)

@@ -2,15 +2,18 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from jobs.incidents.assign import PLACE
+from jobs.incidents.signature import CLEANED_DATA, MALFORMED_INDEX
 from jobs.model.in_memory import ended_in_memory
 from jobs.model.transactions import folded_transactions
 from jobs.spark.joins import inner, small
 from schemas.incident import CONSEQUENCE
+from schemas.verdicts import VIOLATION
 from udfs.arrow.data_between import Between
 from udfs.arrow.own_commits import CommitsIn
 from udfs.arrow.sent_again import Asked as Sending
@@ -35,7 +38,8 @@ class Known:
     the ids that own producer ids; `files`: the listing; `splits`: summaries; `between`:
     partition_index -> range in, rows of `schemas.lineage.BETWEEN` out; `commits_in`: the same, of
     rows of OWN_COMMIT; `sends`: the same, of rows of SENT; `survivors`: partition_index -> what is
-    asked of it in, the numbers of what is refuted out.
+    asked of it in, the numbers of what is refuted out; `remembered`: see there, kept, None for
+    none.
     """
 
     tolerance_ms: int
@@ -54,6 +58,7 @@ class Known:
     commits_in: Callable[[Mapping[int, Sequence[CommitsIn]]], DataFrame]
     sends: Callable[[Mapping[int, Sending]], DataFrame]
     survivors: Callable[[Mapping[int, Sequence[tuple[int, Asked]]]], DataFrame]
+    remembered: DataFrame | None = None
 
 
 def written(known: Known) -> DataFrame:
@@ -61,13 +66,12 @@ def written(known: Known) -> DataFrame:
 
     Columns: partition_index, PLACE, `listed` (topic-partition), EPOCH, outcome (commit, abort,
     open), ended_ms (its marker's; null: none), first_offset, last_offset (inclusive), records,
-    since_ms (first timestamp). The outcome is what readers get: see `_remembered`.
+    since_ms (first timestamp). The outcome is what readers get: see `remembered`.
     """
-    ended = known.transactions.join(small(_remembered(known)), on=TRANSACTION, how="left").select(
-        *TRANSACTION,
-        F.coalesce("remembered", "outcome").alias("outcome"),
-        F.col("marker_timestamp").alias("ended_ms"),
+    outcomes = known.transactions.select(
+        *TRANSACTION, "outcome", F.col("marker_timestamp").alias("ended_ms")
     )
+    ended = outcomes if known.remembered is None else _by_brokers(outcomes, known.remembered)
     in_log = known.runs.filter(F.col("has_data") & F.col("transactional") & ~F.col("initial"))
     replayed = (
         inner(in_log, ended, on=TRANSACTION)
@@ -91,34 +95,99 @@ def written(known: Known) -> DataFrame:
     return placed.withColumn("listed", F.concat_ws("-", "topic", "partition"))
 
 
-def _remembered(known: Known) -> DataFrame:
-    """Transactions whose marker the log has lost, with the outcome that their broker goes by.
+def _by_brokers(outcomes: DataFrame, ended: DataFrame) -> DataFrame:
+    told = ended.select(*TRANSACTION, "by_broker", F.lit(True).alias("told"))
+    return outcomes.join(small(told), on=TRANSACTION, how="left").select(
+        *TRANSACTION,
+        F.when(F.col("told"), F.col("by_broker")).otherwise(F.col("outcome")).alias("outcome"),
+        "ended_ms",
+    )
 
-    The columns of TRANSACTION, and remembered. It still has them ended (`jobs.model.in_memory`),
-    and delivers their data, unless its index lists them as aborted. Below the log start nobody
-    reads.
+
+def remembered(placed: DataFrame, known: Known) -> DataFrame:
+    """Transactions whose marker the log has surely lost, and that their broker still has ended.
+
+    PLACE, the columns of TRANSACTION, and by_broker: the outcome that the broker goes by. It
+    delivers their data (`jobs.model.in_memory`), unless its index lists them as aborted; null where
+    the dump lacks the indexes of the partition, or one cannot be read. Below the log start nobody
+    reads. `placed`: see `jobs.incidents.assign`.
     """
+    place = [F.col(f"p.{name}").eqNullSafe(F.col(f"t.{name}")) for name in PLACE]
+    lost = placed.filter((F.col("label") == CLEANED_DATA) & (F.col("verdict") == VIOLATION))
     bounds = known.info.select(
-        "partition_index", "log_start_offset", "log_end_offset", "newest_snapshot",
+        "partition_index", *PLACE, "log_start_offset", "log_end_offset", "newest_snapshot",
         "open_in_snapshot",
     )  # fmt: skip
-    is_open = F.col("outcome") == "open"
-    ended = inner(known.transactions.filter(is_open), small(bounds), on="partition_index").filter(
-        ended_in_memory() & (F.col("last_offset") >= F.col("log_start_offset"))
+    still_open = known.transactions.filter(F.col("outcome") == "open")
+    ended = (
+        inner(still_open, small(bounds), on="partition_index")
+        .filter(ended_in_memory() & (F.col("last_offset") >= F.col("log_start_offset")))
+        .alias("t")
+        .join(
+            small(lost.select(*PLACE, "producer_id", "offset_first").alias("p")),
+            reduce(Column.__and__, place)
+            & (F.col("t.producer_id") == F.col("p.producer_id"))
+            & (F.col("t.first_offset") == F.col("p.offset_first")),
+            "left_semi",
+        )
     )
     entries = known.indexed.select(
         "partition_index", "producer_id", F.col("first_offset").alias("aborted_from")
     )
-    listed = ended.alias("t").join(
-        small(entries.alias("e")),
-        (F.col("t.partition_index") == F.col("e.partition_index"))
-        & (F.col("t.producer_id") == F.col("e.producer_id"))
-        & F.col("aborted_from").between(F.col("t.first_offset"), F.col("t.last_offset")),
-        "left",
+    listed = ended.join(small(entries), on=["partition_index", "producer_id"], how="left")
+    inside = F.col("aborted_from").between(F.col("first_offset"), F.col("last_offset"))
+    unread = _without_indexes(placed, known)
+    by_broker = F.when(F.max(surely(inside)), F.lit("abort")).otherwise(F.lit("commit"))
+    return (
+        listed.groupBy(*PLACE, *TRANSACTION)
+        .agg(by_broker.alias("by_broker"))
+        .join(small(unread), on="partition_index", how="left")
+        .withColumn("by_broker", F.when(F.col("unread").isNull(), F.col("by_broker")))
+        .drop("unread")
     )
-    aborted = F.max(F.col("aborted_from").isNotNull())
-    return listed.groupBy(*[f"t.{name}" for name in TRANSACTION]).agg(
-        F.when(aborted, F.lit("abort")).otherwise(F.lit("commit")).alias("remembered")
+
+
+def _without_indexes(placed: DataFrame, known: Known) -> DataFrame:
+    """Partitions of which the dump has no `.index` file, or a `.txnindex` that cannot be read."""
+    indexes = known.files.filter(F.col("kind") == "offset_index").select("partition_index")
+    malformed = placed.filter(F.col("label") == MALFORMED_INDEX).select(*PLACE)
+    indexed = known.info.select("partition_index", *PLACE)
+    there = indexed.join(small(indexes), on="partition_index", how="left_anti")
+    wrong = indexed.alias("i").join(
+        small(malformed.alias("m")),
+        reduce(
+            Column.__and__, [F.col(f"i.{name}").eqNullSafe(F.col(f"m.{name}")) for name in PLACE]
+        ),
+        "left_semi",
+    )
+    both = there.select("partition_index").unionByName(wrong.select("partition_index"))
+    return both.distinct().withColumn("unread", F.lit(True))
+
+
+def stable(known: Known) -> DataFrame:
+    """partition_index and last_stable_offset, as far as a broker delivers.
+
+    What it still has ended holds nothing back, though the log has it open.
+    """
+    told = known.states.select("partition_index", "last_stable_offset")
+    if known.remembered is None:
+        return told
+    ends = known.states.select(
+        "partition_index", F.coalesce("high_watermark", "log_end_offset").alias("end")
+    )
+    ended = known.remembered.select("partition_index", "producer_id")
+    held = (
+        known.open.join(small(ended), on=["partition_index", "producer_id"], how="left_anti")
+        .groupBy("partition_index")
+        .agg(F.min("first_offset").alias("held_from"))
+    )
+    concerned = inner(ended.select("partition_index").distinct(), ends, on="partition_index").join(
+        small(held), on="partition_index", how="left"
+    )
+    theirs = concerned.select("partition_index", F.least("end", "held_from").alias("delivered_to"))
+    return told.join(small(theirs), on="partition_index", how="left").select(
+        "partition_index",
+        F.coalesce("delivered_to", "last_stable_offset").alias("last_stable_offset"),
     )
 
 

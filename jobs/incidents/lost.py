@@ -269,7 +269,8 @@ def _committed(
     behind = small(outlived.select("partition_index", "cut", "cut_by"))
     stored = (
         written(known)
-        .filter(F.col("outcome") == "commit")
+        # A marker tells the decision; what a broker only has ended may have been aborted.
+        .filter((F.col("outcome") == "commit") & F.col("ended_ms").isNotNull())
         .join(behind, on="partition_index", how="left")
         .join(small(named), on=[*PARTITION, *EPOCH], how="left")
         .withColumn(

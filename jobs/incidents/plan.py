@@ -147,7 +147,8 @@ def _filled(command: str, place: Place | Commit) -> str:
     The tool wants the start of the transaction, and finds by it whichever begins there.
     """
     if command not in OF_TRANSACTION or isinstance(place, Commit):
-        return command.format(**_quoted(place._asdict()))
+        behind = {} if isinstance(place, Commit) else {"behind": (place.last_offset or 0) + 1}
+        return command.format(**_quoted(place._asdict() | behind))
     values = _quoted(place._asdict() | {"first_offset": place.start_offset})
     lines = [WHICH, *command.splitlines()]
     if place.transactional_id is None:

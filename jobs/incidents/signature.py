@@ -21,6 +21,12 @@ from jobs.model.ending import (
 # The consequence that offsets wait behind a last stable offset.
 BLOCKED = "records_blocked"
 PROVEN, CONSISTENT, UNEXPLAINED = "proven", "consistent", "unexplained"
+# Batches at which a consumer and a follower stop (`CompletedFetch.maybeEnsureValid`, and what they
+# throw when they read on; `UnifiedLog.analyzeAndValidateRecords`).
+DAMAGED_BATCH = (
+    "batch_crc_mismatch", "batch_length_invalid", "batch_magic_unknown", "batch_codec_invalid",
+    "batch_decompression_failed", "batch_record_malformed", "batch_record_count_mismatch",
+)  # fmt: skip
 # What makes two incidents of one signature: see `Signature.key`.
 ONE, BROKER, PRODUCER, MOMENT = "one", "broker", "producer", "moment"
 MISSING_MARKER = "missing_marker_in_listed_partition"
@@ -57,6 +63,7 @@ DIVERGED_WITHIN = f"{DIVERGED}/within"
 # What proves a cause as a code does: a finding about data behind the end of their own transaction.
 CAME_LATE = "came_late"
 CLEANED_DATA = "cleaned_data_without_marker"
+MALFORMED_INDEX = "txnindex_malformed"
 OPEN_DATA = "open_data_of_completed_transaction"
 # Data of a partition that no record of the coordinator lists; and a marker of it there.
 UNLISTED = ("data_in_unlisted_partition", "offset_commit_unlisted")

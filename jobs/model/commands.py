@@ -36,10 +36,10 @@ FOR_OLDER = (
 DESCRIBE_TOPIC = f"kafka-topics.sh {_BROKER} --describe --topic {{topic}}"
 _GROUP = f"kafka-consumer-groups.sh {_BROKER} --group {{group}}"
 DESCRIBE_GROUPS = f"kafka-consumer-groups.sh {_BROKER} --describe --all-groups"
-# Placeholders are left to the reader: no consequence tells which groups stand there.
-SET_GROUPS_BEHIND = (
-    f"kafka-consumer-groups.sh {_BROKER} --group GROUP --topic TOPIC:PARTITION --reset-offsets "
-    "--to-offset OFFSET --execute"
+# Which groups stand there the operator looks up.
+SET_BEHIND = (
+    f"kafka-consumer-groups.sh {_BROKER} --group GROUP --topic {{topic}}:{{partition}} "
+    "--reset-offsets --to-offset {behind} --execute"
 )
 DESCRIBE_GROUP = f"{_GROUP} --describe --members"
 # Without --execute it would only be shown.

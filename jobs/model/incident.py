@@ -6,7 +6,7 @@ from typing import Any
 from schemas.topics import OFFSETS_TOPIC
 
 MOST_TOPICS = 5
-BLOCKED = "records_blocked"
+BLOCKED, UNREADABLE = "records_blocked", "records_unreadable"
 # What readers get, or do not get, against a decision.
 AGAINST_DECISION = ("aborted_records_visible", "committed_records_invisible")
 # Kind of a consequence -> words after its number; the unit is records, or offsets where blocked.
@@ -18,6 +18,7 @@ CONSEQUENCES = {
     "committed_records_invisible": "committed records are not delivered",
     BLOCKED: "offsets wait behind the last stable offset",
     "records_stored_twice": "records are stored twice",
+    UNREADABLE: "damaged offsets stop consumers and followers of the copy that has them",
     "offsets_went_back": "offset commits went back, or have another outcome than their output",
 }
 # Kind of the ranges that applications derived of affected ones: groups may read these, too.
@@ -58,10 +59,6 @@ INDEX_CONTRADICTS = (
 # Where the decisions of the coordinator tell that the markers are right.
 INDEX_CAUSES = (
     "the index of a broker tells those who read from it so, against the markers and their decisions"
-)
-DAMAGED = "damaged_disk"
-DAMAGED_STOPS = (
-    "consumers and followers of a broker that leads a partition with a damaged batch stop there"
 )
 NOT_DUMPED = f"{OFFSETS_TOPIC} is not in the dump"
 COMMITS_GONE = (
@@ -128,8 +125,6 @@ class IncidentLine:
             told.append(f"its findings are in {_some(self.topics)}")
         if self.index_contradicts:
             told.append(self._of_index)
-        if not told and self.kind == DAMAGED:
-            return DAMAGED_STOPS
         return "; ".join(told) or "no record is known to be wrong for a consumer"
 
     @property
@@ -163,6 +158,8 @@ class IncidentLine:
                 "the table affected_group has those that wait, and those that have read behind it "
                 "(read_uncommitted)"
             )
+        if not told and any(effect.kind == UNREADABLE for effect in self.effects):
+            return "the table affected_group has the groups that stand in front of what is damaged"
         return "; ".join(told) or (
             "no group of the dump has a committed offset in or after an affected range"
         )

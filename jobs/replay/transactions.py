@@ -3,7 +3,6 @@
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.model.in_memory import ended_in_memory, held
 from jobs.model.transactions import all_transactions
 from jobs.replay.producers import is_transactional_data
 from jobs.spark.joins import inner, small
@@ -260,13 +259,13 @@ def undecided(partition_info: DataFrame, transactions: DataFrame) -> DataFrame:
     Columns: partition_index, producer_id, highest_epoch, first_offset, first_timestamp, is_open,
     untold (all data lie below the log start, and no snapshot shows whether the broker forgot it),
     coordinator_epoch (of the newest marker of the producer in front of it, null for none).
-    The newest snapshot is what the broker had in memory: of a transaction in front of it that shows
-    whether it is still open, though the log may have lost its marker; of one that lies below the
-    log start (`udfs.rules.memory`) also if its data have gone, where the log ends with it.
+    The newest snapshot is what the broker had in memory: of a transaction that lies below the log
+    start it shows whether that is still open (`udfs.rules.memory`), also of one whose data have
+    gone, where the log ends with it.
     """
     bounds = partition_info.select(
-        "partition_index", "high_watermark", "log_start_offset", "log_end_offset",
-        "newest_snapshot", "open_in_snapshot",
+        "partition_index", "high_watermark", "log_start_offset", "newest_snapshot",
+        "open_in_snapshot",
     )  # fmt: skip
     met = inner(
         transactions.filter(F.col("first_offset").isNotNull()), small(bounds), on="partition_index"
@@ -274,19 +273,23 @@ def undecided(partition_info: DataFrame, transactions: DataFrame) -> DataFrame:
     is_open = F.col("marker_offset").isNull()
     gone = is_open & may_be_gone_with_the_head(F.col("last_offset"), F.col("log_start_offset"))
     snapshot_says = surely(F.col("newest_snapshot") > F.col("last_offset"))
+    held = F.get(
+        F.filter("open_in_snapshot", lambda one: one["producer_id"] == F.col("producer_id")), 0
+    )
+    remembered = held.isNotNull()
     # A broker that was killed sees a transaction begin above the log start.
     begins = F.when(
-        held()["first_offset"].between(F.col("first_offset"), F.col("last_offset"))
-        & (F.col("first_offset") < F.col("log_start_offset")),
-        held()["first_offset"],
+        held["first_offset"].between(F.col("first_offset"), F.col("last_offset")),
+        held["first_offset"],
     )
+    first_known = F.when(F.col("first_offset") < F.col("log_start_offset"), begins)
     replicated = is_replicated(F.col("marker_offset"), F.col("high_watermark"))
     undecided = met.filter(is_open | ~replicated)
-    in_log = undecided.filter(~(is_open & ended_in_memory())).select(
+    in_log = undecided.filter(~(gone & snapshot_says & ~remembered)).select(
         "partition_index",
         "producer_id",
         "highest_epoch",
-        F.coalesce(begins, "first_offset").alias("first_offset"),
+        F.coalesce(first_known, "first_offset").alias("first_offset"),
         "first_timestamp",
         is_open.alias("is_open"),
         (gone & ~snapshot_says).alias("untold"),

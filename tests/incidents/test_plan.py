@@ -288,11 +288,13 @@ def test_what_an_abort_would_spoil_comes_before_it(name: str, label: str, first:
 
 
 def test_damage_in_the_only_replica_is_not_moved_away() -> None:
-    steps = [step["what"] for step in plan(BY_NAME["damaged_disk"], [])]
-    assert "stop their broker cleanly" in steps[0]
-    moved, alone = steps[2:]
-    assert moved.startswith("Where another replica has them")
-    assert alone.startswith("Where no other replica has them: leave the folder")
+    damaged = Place("records_unreadable", 1, "u", 0, 4, 6)
+    steps = plan(BY_NAME["damaged_disk"], [damaged])
+    told = [step["what"] for step in steps]
+    assert "stop their broker cleanly" in told[0]
+    assert told[2].startswith("Where another replica has them")
+    assert told[3].startswith("Where no other replica has them: leave the folder")
+    assert "--topic u:0 --reset-offsets --to-offset 7 --execute" in steps[4]["command"]
 
 
 @pytest.mark.parametrize("label", ["index_entry_invalid", "snapshot_state_mismatch"])

@@ -244,6 +244,9 @@ def test_another_copy_tells_the_outcome_whose_marker_the_longest_one_has_lost(
     assert "t-0 from one/t-0." in told
     assert "1 transaction whose marker cannot be read has the outcome" in told
     assert exported(spark, tmp_path / "out") == {"t-0": [0, 1, 5] if commits else [3, 5]}
+    end = ("--to-log-end", "--out", str(tmp_path / "end"))
+    export("--dump", str(tmp_path / "dump"), *end)
+    assert exported(spark, tmp_path / "end") == {"t-0": [0, 1, 5] if commits else [3, 5]}
     alone = ("--broker", "0", "--out", str(tmp_path / "alone"))
     _, told = export("--dump", str(tmp_path / "dump"), *alone)
     assert "outcome of the producer's next marker" in told

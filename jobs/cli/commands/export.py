@@ -98,7 +98,12 @@ def export(
     if wanted.isolation == READ_COMMITTED:
         behind = aborted_behind(replayed.transactions, replayed.splits)
         told = lost_markers(
-            read.decoded, read.damages, replayed.transactions, replayed.partition_info, asked
+            read.decoded,
+            read.damages,
+            replayed.transactions,
+            replayed.partition_info,
+            replayed.splits,
+            asked,
         )
     options = decode_options(request.settings, "records")
     found = records(spark, read.decoded.splits, asked, behind, options, told)

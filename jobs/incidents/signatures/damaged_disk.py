@@ -17,8 +17,10 @@ marker without an index entry: there an append failed.
 Known bug: none; hardware, file system, or the copying of the dump.
 """
 
+from jobs.incidents.offset_steps import NO_MEMBER
 from jobs.incidents.signature import BROKER, Signature, Step
-from jobs.model.commands import EXPORT_READABLE, SET_GROUPS_BEHIND
+from jobs.model.commands import EXPORT_READABLE, SET_BEHIND
+from jobs.model.incident import UNREADABLE
 
 DAMAGED = (
     "batch_crc_mismatch", "batch_length_invalid", "batch_count_below_range",
@@ -29,7 +31,7 @@ DAMAGED = (
     "closed_segment_tail_garbage", "offset_not_increasing", "segment_offset_out_of_range",
 )  # fmt: skip
 # Where the end of a log cannot be read, its checkpoints lie beyond it.
-UNREADABLE = ("batch_crc_mismatch", "batch_length_invalid", "batch_magic_unknown")
+UNREAD_END = ("batch_crc_mismatch", "batch_length_invalid", "batch_magic_unknown")
 FOLLOWS = ("hw_beyond_log_end", "recovery_point_beyond_log_end")
 
 SIGNATURE = Signature(
@@ -37,7 +39,7 @@ SIGNATURE = Signature(
     title="Bytes on the disk of one broker changed after they were written",
     why="Brokers check a batch before they append it, so it was valid when it was written.",
     explains=lambda finding: (
-        (finding.one_of(*DAMAGED) | (finding.one_of(*FOLLOWS) & finding.beside(*UNREADABLE)))
+        (finding.one_of(*DAMAGED) | (finding.one_of(*FOLLOWS) & finding.beside(*UNREAD_END)))
         & ~(finding.one_of("offset_not_increasing") & finding.beside("txnindex_missing_entry"))
     ),
     proven_by=("batch_crc_mismatch",),
@@ -66,15 +68,24 @@ SIGNATURE = Signature(
         Step(
             "Where no other replica has them: leave the folder where it is, since without it the "
             "partition begins anew at offset 0, and a partition of __transaction_state or "
-            "__consumer_offsets forgets its ids or groups. Consumers and followers stop at the "
-            "damaged batch. Export what can be read, and set each group that stands at or in "
-            "front of the batch behind it. Or delete the records up to there: followers go on, "
-            "too",
-            command=f"{EXPORT_READABLE}\n{SET_GROUPS_BEHIND}",
+            "__consumer_offsets forgets its ids or groups. Export what can be read",
+            command=EXPORT_READABLE,
             before="no backup has the segment",
+            check="the table record has the offsets around the damaged ones",
+        ),
+        Step(
+            "Where no other replica has them: stop each group that stands at or in front of a "
+            "damaged batch, and set it behind that. Explain --incident names them; the table "
+            "affected_group has all (before, inside). Of a topic with cleanup.policy=delete, not "
+            "an internal one, the records up to there can be deleted instead "
+            "(kafka-delete-records.sh), and followers go on, too",
+            command=SET_BEHIND,
+            before=NO_MEMBER,
             check="the groups read on",
             cannot="the records of the damaged batches",
             reversible=False,
+            of=(UNREADABLE,),
+            offsets=False,
         ),
     ),
 )

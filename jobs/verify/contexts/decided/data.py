@@ -70,7 +70,8 @@ def with_data(
     folded away begins its epoch with 0); data_begun_ms: its moment by the broker's clock, null
     where it has the client's; data_run_last: the last offset of that epoch; ended_run_last: the
     last of that epoch that a marker of the same epoch ended, null for none; open_run: first batch
-    of that epoch behind all that such markers ended; first_ended_last, first_ended_ms,
+    of that epoch behind all that such markers ended; own_marker_last: the last marker of the
+    producer, of any epoch, null for none; first_ended_last, first_ended_ms,
     first_ended_commit: the last of what the first such marker ended, its moment and its outcome;
     data_file_end: where the file of the last data of that epoch ends, behind which the marker lies,
     an offset, exclusive, or null for the newest one; 0 where it is of several moments.
@@ -95,7 +96,14 @@ def with_data(
         F.max_by("file_index", "last_offset").alias("data_file"),
         F.min(F.when(unended, batch)).alias("open_run"),
     )
-    rows = selected.join(runs, on=OF_DATA, how="left").join(ended, on=OF_DATA, how="left")
+    last_of_producer = markers.groupBy("partition_index", "producer_id").agg(
+        F.max("marker_offset").alias("own_marker_last")
+    )
+    rows = (
+        selected.join(runs, on=OF_DATA, how="left")
+        .join(ended, on=OF_DATA, how="left")
+        .join(last_of_producer, on=["partition_index", "producer_id"], how="left")
+    )
     ends = files.select(
         F.col("file_index").alias("data_file"), F.col("next_base_offset").alias("data_file_end")
     )

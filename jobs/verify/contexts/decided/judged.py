@@ -129,15 +129,17 @@ def _missing(first: Column, last: Column, epoch: Column | None) -> Column:
     """Whether a marker may be missing between the two, inclusive; null where one of them is.
 
     Behind data that lie open any marker of their producer would have ended them, and the cleaner
-    keeps it: there only what no cleaner takes counts. That is so in a copy of one moment, and of
-    data with the epoch of the marker: others may have been ended by one that raised it.
+    keeps it: there only what no cleaner takes counts. That is so in a copy of one moment, of data
+    with the epoch of the marker (others may have been ended by one that raised it), and where no
+    marker of the producer is behind them, which ended them whatever lies between.
     """
     opened = F.col("open_run.first_offset")
     in_front = marker_missing_between(first, F.least(last, opened - 1), epoch)
     behind = marker_lost(opened, F.greatest(first, opened), last)
     of_one_moment = opened >= F.coalesce("one_moment_from", F.lit(MAX_OFFSET))
     of_epoch = F.col("prepared_data_epoch") == F.col("marker_epoch")
-    return F.when(surely(of_one_moment & of_epoch), in_front | behind).otherwise(
+    lie_open = F.coalesce(F.col("own_marker_last") < opened, F.lit(True))
+    return F.when(surely(of_one_moment & of_epoch & lie_open), in_front | behind).otherwise(
         marker_missing_between(first, last, epoch)
     )
 
