@@ -77,8 +77,8 @@ CONSEQUENCE = table(
     ),
     long(
         "records",
-        "records concerned; null where the dump does not show how many, and of records_blocked "
-        "where another row of the copy counts them",
+        "records concerned, of records_unreadable offsets; null where the dump does not show how "
+        "many, and of records_blocked where another row of the copy counts them",
     ),
     long("since_ms", "timestamp of the first batch concerned, ms; null: unknown"),
     boolean(
@@ -113,7 +113,7 @@ AFFECTED_GROUP = table(
         "first_offset",
         "first affected offset, inclusive; where position is own, one of __consumer_offsets",
     ),
-    long("last_offset", "last affected offset, inclusive; the same"),
+    long("last_offset", "last affected offset, inclusive; the same; null where nothing tells"),
     long("committed_offset", "newest offset that the group committed there"),
     string(
         "position",

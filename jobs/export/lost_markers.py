@@ -100,6 +100,10 @@ def _in_other_copies(
     def between(first: Column, end: Column) -> Column:
         return F.exists("missing", lambda one: (one["first"] < end) & (one["end"] > first))
 
+    def overlap(one: Column) -> Column:
+        lies: Column = (one["first"] < ends) & (one["end"] > F.col("first_offset"))
+        return lies
+
     torn = (
         inner(
             transactions.filter(F.col("first_offset").isNotNull()),
@@ -112,7 +116,7 @@ def _in_other_copies(
             "producer_id",
             "first_offset",
             ends.alias("end"),
-            "missing",
+            F.filter("missing", overlap).alias("missing"),
             *of_topic,
         )
     )
@@ -134,7 +138,7 @@ def _in_other_copies(
     )
     marker = F.col("marker_offset")
     found = (
-        inner(known, small(torn), on=[*of_topic, "producer_id"])
+        inner(known, torn, on=[*of_topic, "producer_id"])
         .filter(
             (F.col("told_by") != F.col("partition_index"))
             & (marker > F.col("first_offset"))

@@ -328,15 +328,21 @@ def _places(effects: DataFrame) -> dict[int, list[tuple[Place, int | None]]]:
     # Partitions of __consumer_offsets have steps of their own.
     of_offsets = F.col("topic") == OFFSETS_TOPIC
     kind = Window.partitionBy("incident", "kind", of_offsets)
-    at = ("topic", "partition", "broker", "start_offset", "producer_id")
+    at = ("topic", "partition", "broker", "start_offset", "producer_id", "first_offset")
     order = kind.orderBy(*at)
-    # Of what blocks a partition has a row an open transaction; each is ended by itself.
-    own = ("incident", "kind", *at[:3], "producer_id")
-    whole = effects.groupBy(*own).agg(
-        F.min("first_offset").alias("first_offset"),
-        F.max("last_offset").alias("last_offset"),
-        F.min("since_ms").alias("since_ms"),
-        *[F.max(name).alias(name) for name in HOLDER],
+    # Of what blocks a partition has a row an open transaction; each is ended by itself. So has it
+    # of damaged offsets a range: a group goes behind the one at which it stands, and no further.
+    own = ("incident", "kind", *at[:3], "producer_id", "apart")
+    apart = F.when(F.col("kind") == UNREADABLE, F.col("first_offset"))
+    whole = (
+        effects.withColumn("apart", apart)
+        .groupBy(*own)
+        .agg(
+            F.min("first_offset").alias("first_offset"),
+            F.max("last_offset").alias("last_offset"),
+            F.min("since_ms").alias("since_ms"),
+            *[F.max(name).alias(name) for name in HOLDER],
+        )
     )
     ranked = whole.withColumns(
         {

@@ -109,8 +109,9 @@ def remembered(placed: DataFrame, known: Known) -> DataFrame:
 
     PLACE, the columns of TRANSACTION, and by_broker: the outcome that the broker goes by. It
     delivers their data (`jobs.model.in_memory`), unless its index lists them as aborted; null where
-    the dump lacks the indexes of the partition, or one cannot be read. Below the log start nobody
-    reads. `placed`: see `jobs.incidents.assign`.
+    the dump lacks the indexes of the partition, or one cannot be read, and where the data have
+    several epochs, so that several markers may be lost. Below the log start nobody reads.
+    `placed`: see `jobs.incidents.assign`.
     """
     place = [F.col(f"p.{name}").eqNullSafe(F.col(f"t.{name}")) for name in PLACE]
     lost = placed.filter((F.col("label") == CLEANED_DATA) & (F.col("verdict") == VIOLATION))
@@ -136,8 +137,10 @@ def remembered(placed: DataFrame, known: Known) -> DataFrame:
     )
     listed = ended.join(small(entries), on=["partition_index", "producer_id"], how="left")
     inside = F.col("aborted_from").between(F.col("first_offset"), F.col("last_offset"))
+    of_one_epoch = F.bool_and(F.col("lowest_epoch") == F.col("highest_epoch"))
     unread = _without_indexes(placed, known)
-    by_broker = F.when(F.max(surely(inside)), F.lit("abort")).otherwise(F.lit("commit"))
+    aborted = F.when(F.max(surely(inside)), F.lit("abort")).otherwise(F.lit("commit"))
+    by_broker = F.when(of_one_epoch, aborted)
     return (
         listed.groupBy(*PLACE, *TRANSACTION)
         .agg(by_broker.alias("by_broker"))

@@ -171,7 +171,7 @@ def _committed_later(outlived: DataFrame, survivors: DataFrame, known: Known) ->
     """
     behind = outlived.select("partition_index", "cut", "cut_by", *OF_TOPIC)
     opened = inner(
-        written(known).filter(F.col("outcome") == "open"), small(behind), on="partition_index"
+        written(known).filter(F.col("ended_ms").isNull()), small(behind), on="partition_index"
     ).filter(F.col("last_offset") >= F.col("cut"))
     lacking = F.array_max(F.transform("missing", lambda one: one["end"]))
     missing = known.info.select("partition_index", F.coalesce(lacking, F.lit(0)).alias("lacks_to"))

@@ -21,10 +21,9 @@ from jobs.model.ending import (
 # The consequence that offsets wait behind a last stable offset.
 BLOCKED = "records_blocked"
 PROVEN, CONSISTENT, UNEXPLAINED = "proven", "consistent", "unexplained"
-# Batches at which a consumer and a follower stop (`CompletedFetch.maybeEnsureValid`, and what they
-# throw when they read on; `UnifiedLog.analyzeAndValidateRecords`).
+# Batches at which a consumer stops (`CompletedFetch.maybeEnsureValid`, and what reading on throws).
 DAMAGED_BATCH = (
-    "batch_crc_mismatch", "batch_length_invalid", "batch_magic_unknown", "batch_codec_invalid",
+    "batch_crc_mismatch", "batch_length_invalid", "batch_magic_unknown",
     "batch_decompression_failed", "batch_record_malformed", "batch_record_count_mismatch",
 )  # fmt: skip
 # What makes two incidents of one signature: see `Signature.key`.

@@ -18,7 +18,7 @@ CONSEQUENCES = {
     "committed_records_invisible": "committed records are not delivered",
     BLOCKED: "offsets wait behind the last stable offset",
     "records_stored_twice": "records are stored twice",
-    UNREADABLE: "damaged offsets stop consumers and followers of the copy that has them",
+    UNREADABLE: "damaged offsets stop consumers of the copy that has them",
     "offsets_went_back": "offset commits went back, or have another outcome than their output",
 }
 # Kind of the ranges that applications derived of affected ones: groups may read these, too.

@@ -140,7 +140,7 @@ def owners(states: DataFrame) -> DataFrame:
     moments = [F.col(f"last.{name}") for name in ("record_timestamp", *place[1:], "state")]
     newest = furthest.groupBy("producer_id").agg(
         F.max(F.struct(*moments)).alias("newest"),
-        F.flatten(F.collect_list("running")).alias("running"),
+        F.array_sort(F.flatten(F.collect_list("running"))).alias("running"),
     )
     beside = F.filter(
         "running", lambda one: one["transactional_id"] != F.col("newest.state.transactional_id")

@@ -87,6 +87,17 @@ def test_a_group_whose_commit_is_affected_is_named_and_set_where_it_lacks_it(
 
 
 @pytest.mark.spark
+def test_a_group_is_set_behind_the_damaged_range_at_which_it_stands(told: Tables) -> None:
+    """What lies between two ranges can be read."""
+    (case,) = [case for case in CASES if "whose codec alone is unknown" in case.name]
+    lines = [
+        line for row in told["incident"] for step in row.steps
+        for line in (step.command or "").splitlines() if f"{case.topic}:" in line
+    ]  # fmt: skip
+    assert [line.partition("--to-offset ")[2] for line in lines] == ["4 --execute", "7 --execute"]
+
+
+@pytest.mark.spark
 def test_torn_offsets_are_set_and_torn_output_is_written_again(told: Tables) -> None:
     remedies = {
         row.topic.startswith("__"): row.remedy
