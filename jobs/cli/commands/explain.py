@@ -16,6 +16,7 @@ from jobs.explain.situation import Row, Situation, remembered
 from jobs.explain.text import explanation
 from jobs.explain.words import printable
 from jobs.incidents.signature import BLOCKED
+from jobs.model.ending import covers
 from jobs.model.errors import UsageError
 from jobs.spark import delta_tables
 from schemas.topics import TXN_LOG_TOPIC
@@ -29,6 +30,8 @@ MOST_FINDINGS = 20
 MOST_OPEN = 5
 MOST_NAMES = 10_000
 MOST_LISTED = 20
+# Last records of other ids that have the same producer id, in all copies.
+MOST_SHARING = 50
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,7 @@ def explain(spark: SparkSession, asked: ExplainRequest) -> str:
             state=state,
             replicas=tuple(states[1:]) if asked.broker is None else (),
             holder=holder,
-            owner=_owner(log, holder),
+            owner=_owner(log, holder, f"{state['topic']}-{state['partition']}"),
             behind=_open_behind(table("txn"), state, holder),
             waiting=_waiting(table("txn"), state),
             of_several_topics=asked.broker is None
@@ -198,11 +201,12 @@ def _open_behind(transactions: DataFrame, state: Row, holder: Row | None) -> tup
     return tuple(_rows(behind.orderBy("first_offset", "producer_id"), MOST_OPEN))
 
 
-def _owner(log: DataFrame, holder: Row | None) -> Row | None:
+def _owner(log: DataFrame, holder: Row | None, place: str) -> Row | None:
     """The newest last record that names the producer id, as the audit chose it (`owner`).
 
-    Audits of before have no column `owner`, or nulls: there of copies of one partition the one
-    that goes furthest.
+    Of ids that share a producer id, that of the one which runs a transaction in the partition
+    (`jobs.model.owners`). Audits of before have no column `owner`, or nulls: there of copies of one
+    partition the one that goes furthest. `place`: topic-partition.
     """
     if holder is None:
         return None
@@ -214,7 +218,15 @@ def _owner(log: DataFrame, holder: Row | None) -> Row | None:
     newest = last.orderBy(
         F.col("record_timestamp").desc(), F.col("record_offset").desc(), "broker", "partition"
     )
-    return next(iter(_rows(newest, 1)), None)
+    owner = next(iter(_rows(newest, 1)), None)
+    if owner is None or covers(owner, place):
+        return owner
+    other = F.col("transactional_id") != owner["transactional_id"]
+    latest = log.filter(named & other).orderBy(F.col("record_offset").desc(), "broker", "partition")
+    last_of_ids: dict[str, Row] = {}
+    for row in _rows(latest, MOST_SHARING):
+        last_of_ids.setdefault(row["transactional_id"], row)
+    return next((row for row in last_of_ids.values() if covers(row, place)), owner)
 
 
 def _waiting(transactions: DataFrame, state: Row) -> tuple[int, int, int]:
