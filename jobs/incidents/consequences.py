@@ -1,17 +1,17 @@
 """What an incident did to readers: decisions of the coordinator beside what the logs have."""
 
 from collections.abc import Collection
-from dataclasses import replace
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.incidents.assign import PLACE
-from jobs.incidents.known import Known, remembered, shaped
+from jobs.incidents.known import Known, shaped
 from jobs.incidents.lost import lost
 from jobs.incidents.misdecided import misdecided
 from jobs.incidents.ranges import contiguous
+from jobs.incidents.remembered import as_brokers_go_by
 from jobs.incidents.signature import (
     AGAIN,
     BLOCKED,
@@ -22,7 +22,7 @@ from jobs.incidents.signature import (
     IN_NONE,
     LOST,
 )
-from jobs.incidents.whose import of_one_producer
+from jobs.incidents.whose import of_one_producer, same_place
 from jobs.model.ending import FENCED_DATA, NAMES, UNENDED, ending, older_epoch
 from jobs.model.incident import UNREADABLE
 from jobs.model.owners import with_coordinator
@@ -48,7 +48,7 @@ def consequences(
     """
     mine = placed.filter(F.col("incident").isNotNull())
     if CLEANED_DATA in labels:
-        known = replace(known, remembered=kept.keep(remembered(mine, known)))
+        known = as_brokers_go_by(mine, known, kept)
     frames = [_blocked(mine, known, kept)]
     gone = [] if CUT.isdisjoint(labels) else [kept.keep(one) for one in lost(mine, known, kept)]
     if known.decisions is not None:
@@ -71,14 +71,11 @@ def _not_lost(told: DataFrame, *gone: DataFrame) -> DataFrame:
 
     Both: rows of CONSEQUENCE.
     """
-    lost_there = reduce(DataFrame.unionByName, gone).select(
-        *[F.col(name).alias(f"lost_{name}") for name in (*PLACE, "first_offset", "last_offset")]
+    lost_there = reduce(DataFrame.unionByName, gone).select(*PLACE, "first_offset", "last_offset")
+    inside = F.col("t.first_offset").between(F.col("l.first_offset"), F.col("l.last_offset"))
+    return told.alias("t").join(
+        small(lost_there.alias("l")), same_place("t", "l") & inside, "left_anti"
     )
-    same_place = reduce(
-        Column.__and__, [F.col(name).eqNullSafe(F.col(f"lost_{name}")) for name in PLACE]
-    )
-    inside = F.col("first_offset").between(F.col("lost_first_offset"), F.col("lost_last_offset"))
-    return told.join(small(lost_there), same_place & inside, "left_anti")
 
 
 def _blocked(placed: DataFrame, known: Known, kept: KeptFrames) -> DataFrame:
@@ -135,13 +132,9 @@ def _waiting(known: Known) -> DataFrame:
         "log_start_offset",
         F.coalesce("high_watermark", "log_end_offset").alias("end"),
     )
-    open_ones = known.open
-    if known.remembered is not None:
-        ended = known.remembered.select("partition_index", "producer_id")
-        open_ones = open_ones.join(small(ended), list(ended.columns), "left_anti")
     # What lies below the log start a snapshot has, too.
     one = F.struct("first_offset", "highest_epoch", "first_timestamp", "coordinator_epoch")
-    once = open_ones.groupBy("partition_index", "producer_id").agg(F.min(one).alias("one"))
+    once = known.open.groupBy("partition_index", "producer_id").agg(F.min(one).alias("one"))
     opened = once.select(
         "partition_index",
         "producer_id",
@@ -221,12 +214,10 @@ def _unreadable(placed: DataFrame, known: Known) -> DataFrame:
     `records` is how many offsets there are, as nothing tells what was in them.
     """
     named = F.col("label").isin(*DAMAGED_BATCH) & F.col("offset_last").isNotNull()
-    rows = placed.filter(named & (F.col("verdict") == VIOLATION))
-    read = known.states.filter("furthest").select(
-        *[F.col(name).alias(f"r_{name}") for name in PLACE]
-    )
-    same = reduce(Column.__and__, [F.col(name).eqNullSafe(F.col(f"r_{name}")) for name in PLACE])
-    ranges = contiguous(_offsets(rows.join(small(read), same, "left_semi")), RANGES_OF)
+    rows = placed.filter(named & (F.col("verdict") == VIOLATION)).alias("f")
+    read = known.states.filter("furthest").select(*PLACE).alias("r")
+    there = rows.join(small(read), same_place("f", "r"), "left_semi")
+    ranges = contiguous(_offsets(there), RANGES_OF)
     size = F.col("last_offset") - F.col("first_offset") + 1
     return shaped(ranges, F.lit(UNREADABLE), records=size, provable=F.lit(True))
 

@@ -8,6 +8,7 @@ from jobs.incidents.known import Known
 from jobs.incidents.lost import LOSSES
 from jobs.incidents.outcome_steps import VISIBLE
 from jobs.incidents.signature import BLOCKED
+from jobs.incidents.whose import same_place
 from jobs.model.incident import DERIVED
 from jobs.spark.joins import inner, small
 from jobs.spark.local import local_frame
@@ -69,12 +70,7 @@ def own_commits(consequences: DataFrame, known: Known, newest: DataFrame) -> Dat
     mine = consequences.filter(
         (F.col("topic") == OFFSETS_TOPIC) & F.col("last_offset").isNotNull()
     ).alias("c")
-    of_copy = mine.join(
-        place,
-        F.col("c.broker").eqNullSafe(F.col("p.broker"))
-        & (F.col("c.topic") == F.col("p.topic"))
-        & (F.col("c.partition") == F.col("p.partition")),
-    )
+    of_copy = mine.join(place, same_place("c", "p"))
     names = ("incident", "kind", "first_offset", "last_offset", "provable", "ended_by")
     asked = (
         of_copy.select("partition_index", "c.producer_id", *[f"c.{name}" for name in names])

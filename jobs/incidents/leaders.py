@@ -4,8 +4,7 @@ The table incident_event shows some of them; what is concluded needs each.
 """
 
 from collections.abc import Iterator
-from functools import reduce
-from operator import and_, itemgetter
+from operator import itemgetter
 from typing import Any
 
 import pyarrow as pa
@@ -25,6 +24,7 @@ from jobs.incidents.evidence import (
     unled_spans,
 )
 from jobs.incidents.known import Known
+from jobs.incidents.whose import same_place
 from jobs.spark.joins import inner, small
 from schemas.lineage import SEEN
 from schemas.verdicts import VIOLATION
@@ -88,14 +88,13 @@ def seen(placed: DataFrame, changes: DataFrame, known: Known) -> list[Seen]:
     `placed`: see `jobs.incidents.assign`, kept; `changes`: see `judged_elections`, kept.
     """
     index = known.info.select("partition_index", *PLACE).alias("i")
-    here = reduce(and_, [F.col(f"f.{name}").eqNullSafe(F.col(f"i.{name}")) for name in PLACE])
     found = (
         placed.filter(F.col("incident").isNotNull() & F.col("kind").isin(*CONCERNED))
         .filter(F.col("verdict") == VIOLATION)
         .select("incident", "kind", "label", "at", "completed", "decided_commit", "offset_first",
                 "offset_last", "producer_id", "decided_offset", *PLACE)
         .alias("f")
-        .join(small(index), here, "left")
+        .join(small(index), same_place("f", "i"), "left")
         .select("f.*", "partition_index")
         .drop("broker")
     )  # fmt: skip

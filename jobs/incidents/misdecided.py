@@ -13,7 +13,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.incidents.assign import PLACE
-from jobs.incidents.known import EPOCH, Known, ended_before, shaped, stable, written
+from jobs.incidents.known import EPOCH, Known, ended_before, shaped, written
 from jobs.incidents.misindexed import contradicted, misindexed
 from jobs.incidents.outcome_steps import INVISIBLE, VISIBLE
 from jobs.incidents.ranges import RANGES_OF, contiguous, sums, without_others
@@ -223,8 +223,9 @@ def _counted(
     wrong = kept.keep(rows.filter(opposite & (F.col("carried_out") | (F.col("outcome") != "open"))))
     if is_known_empty(wrong):
         return []
+    stable = known.states.select("partition_index", "last_stable_offset")
     mine = (
-        inner(wrong, small(stable(known)), on="partition_index")
+        inner(wrong, small(stable), on="partition_index")
         .alias("d")
         .join(
             small(whose(placed, "data_epoch")).alias("w"),
@@ -267,9 +268,8 @@ def _fenced(placed: DataFrame) -> DataFrame:
 
 def _merged(lacking: DataFrame, known: Known) -> DataFrame:
     """What took the outcome of a later marker of its epoch: a finding, and what it lies in."""
-    rows = _with_due(
-        inner(written(known), small(stable(known)), on="partition_index"), known
-    ).alias("d")
+    stable = known.states.select("partition_index", "last_stable_offset")
+    rows = _with_due(inner(written(known), small(stable), on="partition_index"), known).alias("d")
     names = (*PLACE, "producer_id", "offset_first", "decided_commit", "incident", "label", "aborts")
     found = small(lacking.select(*names)).alias("f")
     joined = rows.join(

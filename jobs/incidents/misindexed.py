@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.incidents.assign import PLACE
-from jobs.incidents.known import EPOCH, Known, ended_before, shaped, stable, written
+from jobs.incidents.known import EPOCH, Known, ended_before, shaped, written
 from jobs.incidents.outcome_steps import INVISIBLE, VISIBLE
 from jobs.incidents.ranges import RANGES_OF, contiguous, sums, without_others
 from jobs.incidents.signature import INDEXED_OUTCOME, LACKS_ENTRY
@@ -63,7 +63,8 @@ def misindexed(
     )
     decided = known_outcome.select(*EPOCH, "listed", "decided_commit", "begun_ms").distinct()
     wrong = small(indexed.filter(F.col("index_kind") == WRONG_INDEX)).alias("i")
-    reached = inner(written(known), small(stable(known)), on="partition_index").filter(
+    stable = known.states.select("partition_index", "last_stable_offset")
+    reached = inner(written(known), small(stable), on="partition_index").filter(
         F.col("last_offset") < F.col("last_stable_offset")
     )
     there = inner(reached, decided, on=[*EPOCH, "listed"]).filter(

@@ -37,14 +37,18 @@ def is_proven(value: str) -> Column:
     return surely(about)
 
 
-def of_one_producer(one: str, other: str) -> Column:
-    """Whether rows of two frames, by their names, have one PLACE and producer_id."""
+def same_place(one: str, other: str) -> Column:
+    """Whether rows of two frames, by their names, have one PLACE."""
     return (
         F.col(f"{one}.broker").eqNullSafe(F.col(f"{other}.broker"))
         & (F.col(f"{one}.topic") == F.col(f"{other}.topic"))
         & (F.col(f"{one}.partition") == F.col(f"{other}.partition"))
-        & (F.col(f"{one}.producer_id") == F.col(f"{other}.producer_id"))
     )
+
+
+def of_one_producer(one: str, other: str) -> Column:
+    """Whether rows of two frames, by their names, have one PLACE and producer_id."""
+    return same_place(one, other) & (F.col(f"{one}.producer_id") == F.col(f"{other}.producer_id"))
 
 
 def about(row: str, found: str, offset: str) -> Column:

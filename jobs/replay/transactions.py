@@ -3,6 +3,7 @@
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from jobs.model.in_memory import held
 from jobs.model.transactions import all_transactions
 from jobs.replay.producers import is_transactional_data
 from jobs.spark.joins import inner, small
@@ -273,14 +274,11 @@ def undecided(partition_info: DataFrame, transactions: DataFrame) -> DataFrame:
     is_open = F.col("marker_offset").isNull()
     gone = is_open & may_be_gone_with_the_head(F.col("last_offset"), F.col("log_start_offset"))
     snapshot_says = surely(F.col("newest_snapshot") > F.col("last_offset"))
-    held = F.get(
-        F.filter("open_in_snapshot", lambda one: one["producer_id"] == F.col("producer_id")), 0
-    )
-    remembered = held.isNotNull()
+    remembered = held().isNotNull()
     # A broker that was killed sees a transaction begin above the log start.
     begins = F.when(
-        held["first_offset"].between(F.col("first_offset"), F.col("last_offset")),
-        held["first_offset"],
+        held()["first_offset"].between(F.col("first_offset"), F.col("last_offset")),
+        held()["first_offset"],
     )
     first_known = F.when(F.col("first_offset") < F.col("log_start_offset"), begins)
     replicated = is_replicated(F.col("marker_offset"), F.col("high_watermark"))

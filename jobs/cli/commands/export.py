@@ -98,13 +98,9 @@ def export(
     if wanted.isolation == READ_COMMITTED:
         behind = aborted_behind(replayed.transactions, replayed.splits)
         told = lost_markers(
-            read.decoded,
-            read.damages,
-            replayed.transactions,
-            replayed.partition_info,
-            replayed.splits,
-            asked,
-        )
+            read.decoded, read.damages, replayed.transactions, replayed.partition_info,
+            replayed.splits, asked,
+        )  # fmt: skip
     options = decode_options(request.settings, "records")
     found = records(spark, read.decoded.splits, asked, behind, options, told)
     delta_tables.append(_placed(found, replayed), request.out, TABLE, read.audit_id)

@@ -76,10 +76,10 @@ SIGNATURE = Signature(
         Step(
             "Where no other replica has them: stop each group that stands at or in front of a "
             "damaged batch, and set it behind that one, with the command of that range only. The "
-            "command explain --incident names the groups; the table "
-            "affected_group has all (before, inside). Of a topic with cleanup.policy=delete, not "
-            "an internal one, the records up to there can be deleted instead "
-            "(kafka-delete-records.sh), and followers go on, too",
+            "command explain --incident names the groups; the table affected_group has all "
+            "(before, inside). Of a topic with cleanup.policy=delete, not an internal one, the "
+            "records up to there can be deleted instead (kafka-delete-records.sh), and followers "
+            "go on, too",
             command=SET_BEHIND,
             before=NO_MEMBER,
             check="the groups read on",

@@ -13,9 +13,9 @@ not list the partition.
 Look-alikes: a slow producer: its coordinator lists the partition. Skipped markers: the coordinator
 completed that transaction, and its Prepare record lists the partition; where that record is
 compacted away, nothing distinguishes the two, and brokers that verify, with clients of
-transaction.version 2, speak for a skipped marker. A coordinator that lost its
-state: it sent a marker to the partition that its records do not list, or its log lacks a decision
-of the producer whose marker is there, or, whole from the beginning, any decision about it.
+transaction.version 2, speak for a skipped marker. A coordinator that lost its state: it sent a
+marker to the partition that its records do not list, or its log lacks a decision of the producer
+whose marker is there, or, whole from the beginning, any decision about it.
 
 Known bug: KAFKA-12671, KAFKA-15449. Brokers verify the partitions of produce requests from 3.6 on,
 those of offset commits from 3.7 on; 4.0 ends every transaction with a new epoch (KIP-890). It still
