@@ -27,6 +27,8 @@ from udfs.rules.logic import surely
 
 # Most of writing a small table is waiting for its commit.
 TABLES_AT_ONCE = 4
+# So many rows of a table are no burden for the driver; their commit by Spark takes longer.
+FEW_ROWS = 200_000
 OUTCOMES = "code string, context string, status string, detail string"
 EXAMINED = "context string, rows_examined long"
 
@@ -60,39 +62,49 @@ def write(spark: SparkSession, audit: Audit, tables: dict[str, DataFrame]) -> St
     if [*rows, "audit"] != [name for name in TABLES if name in rows or name == "audit"]:
         raise AssertionError("tables are written in the order of schemas/tables.py")
 
-    small = audit.read.decoded.fits_one_task()
+    few = {name: _are_few(audit, name) for name in rows}
 
     def append(name: str) -> None:
-        delta_tables.append(rows[name], out, name, identity, few=small)
+        parts = [] if few[name] else _parts(audit, name, rows[name], identity)
+        if few[name] or not delta_tables.append_by_tasks(parts, out, name, identity):
+            delta_tables.append(rows[name], out, name, identity, few=few[name])
 
     # Of many transactions the table is written with code that is compiled for it.
     with audit.read.planned(spark), side_by_side(TABLES_AT_ONCE) as pool:
-        list(pool.map(append, [name for name in rows if small or name != "txn"]))
+        list(pool.map(append, [name for name in rows if name != "txn" or few[name]]))
         verdict = _with_history(spark, audit, audits, rows)
-    if not small:
-        _append_many(audit, rows["txn"], identity)
+    if not few["txn"]:
+        append("txn")
     with audit.read.planned(spark):
         delta_tables.append(audit_row(spark, audit, verdict), out, "audit", identity, few=True)
     return Stored(verdict, added=True)
 
 
-def _append_many(audit: Audit, rows: DataFrame, identity: str) -> None:
-    """Appends `rows` of the table `txn`; those that are still packed by the tasks that unpack them.
+def _are_few(audit: Audit, name: str) -> bool:
+    """Whether the driver can take the rows of a table; their number is known but roughly."""
+    decoded = audit.read.decoded
+    if name == "txn":
+        return decoded.fits_one_task()
+    packed = decoded.aborts if name == "aborted_txn" else 0
+    return len(audit.dump.files) + decoded.unpacked_rows() + packed <= FEW_ROWS
 
-    On their way through Spark as rows they would take ten times as long.
+
+def _parts(audit: Audit, name: str, rows: DataFrame, identity: str) -> list[Part]:
+    """`rows` of a table, as its tasks write them.
+
+    Transactions that are still packed are written by the tasks that unpack them. On their way
+    through Spark as rows they would take ten times as long.
     """
-    out, packed = audit.request.out, audit.read.decoded.regular_blocks()
-    if packed is not None:
-        names = ("partition_index", *Place._fields)
-        known = audit.replayed.partition_info.select(*names).collect()
-        places = {row.partition_index: Place(*row[1:]) for row in known}
-        parts = [
-            Part(delta_tables.stamped(_placed(audit, _replayed(audit)), "txn", identity), iter),
-            Part(packed, folded_as_txn(places, identity)),
-        ]
-        if delta_tables.append_by_tasks(parts, out, "txn", identity):
-            return
-    delta_tables.append(rows, out, "txn", identity)
+    packed = audit.read.decoded.regular_blocks() if name == "txn" else None
+    if packed is None:
+        return [Part(delta_tables.stamped(rows, name, identity), iter)]
+    names = ("partition_index", *Place._fields)
+    known = audit.replayed.partition_info.select(*names).collect()
+    places = {row.partition_index: Place(*row[1:]) for row in known}
+    return [
+        Part(delta_tables.stamped(_placed(audit, _replayed(audit)), name, identity), iter),
+        Part(packed, folded_as_txn(places, identity)),
+    ]
 
 
 def _with_history(

@@ -244,9 +244,13 @@ class Decoded:
         )
         return blocks.mapInArrow(unpack_blocks, UNPACKED_COMMITS)
 
+    def unpacked_rows(self) -> int:
+        """Rows of all kinds, without what is folded away or packed in them."""
+        return sum(self.counts.values())
+
     def fits_one_task(self) -> bool:
         """Whether one task can go through all rows, those folded away included, in no time."""
-        rows = sum(self.counts.values()) + self.regular + self.index_entries + self.folded_rows
+        rows = self.unpacked_rows() + self.regular + self.index_entries + self.folded_rows
         return rows <= ROWS_OF_ONE_TASK
 
     def rows_to_replay(self) -> int:

@@ -57,8 +57,14 @@ CUT_SHORT = (
     "org.apache.spark.sql.catalyst.util.StringUtils",
     "org.apache.spark.util.SparkStringUtils",
 )
-# Where each column expression came from in the Python code: for debugging, and it takes time.
-QUIET = {"spark.sql.dataFrameQueryContext.enabled": "false"}
+# For debugging, and each takes time: where a column expression came from in the Python code;
+# whether a plan is whole, after each rule of the optimiser; whether a column taken from a frame
+# means one of two equal frames (here all columns are named).
+QUIET = {
+    "spark.sql.dataFrameQueryContext.enabled": "false",
+    "spark.sql.lightweightPlanChangeValidation": "false",
+    "spark.sql.analyzer.failAmbiguousSelfJoin": "false",
+}
 SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
 # Up to this many rows, generating and compiling code costs more than it saves.
 INTERPRETED_ROWS = 300_000

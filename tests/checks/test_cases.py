@@ -6,7 +6,7 @@ partition.
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
@@ -203,10 +203,12 @@ def test_findings_are_the_same_where_aborts_are_matched_packed(
 def test_transactions_that_tasks_write_are_those_that_spark_writes(
     audited: AuditedCases, tmp_path: Path
 ) -> None:
-    done = replace(audited.done, request=replace(audited.done.request, out=f"{tmp_path}/tasks"))
+    done = audited.done
     rows = write._placed(done, write._transactions(done))
+    parts = write._parts(done, "txn", rows, "an audit")
+    assert len(parts) == 2
     for _ in range(2):  # the second time adds nothing
-        write._append_many(done, rows, "an audit")
+        assert delta_tables.append_by_tasks(parts, f"{tmp_path}/tasks", "txn", "an audit")
     delta_tables.append(rows, f"{tmp_path}/spark", "txn", "an audit")
     made = []
     for name in ("tasks", "spark"):

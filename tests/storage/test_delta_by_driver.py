@@ -1,4 +1,4 @@
-"""Tables that the driver writes and tables that Spark writes are the same tables."""
+"""Tables that the driver, tasks or Spark write are the same tables."""
 
 import json
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from schemas.tables import TABLES
 
 pytestmark = pytest.mark.spark
 NAME = "violation"
-DRIVER, SPARK = True, False
+DRIVER, SPARK, TASKS = True, False, None
 
 
 @pytest.fixture(scope="module")
@@ -38,8 +38,12 @@ def finding(spark: SparkSession) -> Iterator[DataFrame]:
     yield made
 
 
-def append(rows: DataFrame, out: Path, audit_id: str, few: bool) -> None:
-    delta_tables.append(rows, str(out), NAME, audit_id, few)
+def append(rows: DataFrame, out: Path, audit_id: str, few: bool | None) -> None:
+    if few is TASKS:
+        part = delta_tables.Part(delta_tables.stamped(rows, NAME, audit_id), iter)
+        assert delta_tables.append_by_tasks([part], str(out), NAME, audit_id)
+    else:
+        delta_tables.append(rows, str(out), NAME, audit_id, few)
 
 
 def stored(spark: SparkSession, out: Path) -> list[Row]:
@@ -64,9 +68,11 @@ def test_the_driver_has_what_it_needs() -> None:
     assert delta_by_driver.is_there()
 
 
-@pytest.mark.parametrize("order", [(DRIVER, SPARK, DRIVER), (SPARK, DRIVER, SPARK)])
-def test_either_appends_to_what_the_other_wrote(
-    spark: SparkSession, finding: DataFrame, tmp_path: Path, order: tuple[bool, ...]
+@pytest.mark.parametrize(
+    "order", [(DRIVER, SPARK, TASKS), (SPARK, TASKS, DRIVER), (TASKS, DRIVER, SPARK)]
+)
+def test_each_appends_to_what_the_others_wrote(
+    spark: SparkSession, finding: DataFrame, tmp_path: Path, order: tuple[bool | None, ...]
 ) -> None:
     for number, few in enumerate(order):
         append(finding, tmp_path, f"audit-{number}", few)
@@ -83,7 +89,7 @@ def test_columns_types_comments_and_statistics_are_the_same(
     spark: SparkSession, finding: DataFrame, tmp_path: Path
 ) -> None:
     made = {}
-    for name, few in (("driver", DRIVER), ("spark", SPARK)):
+    for name, few in (("driver", DRIVER), ("tasks", TASKS), ("spark", SPARK)):
         append(finding, tmp_path / name, "audit-0", few)
         table = DeltaTable(tmp_path / name / NAME)
         [file] = table.get_add_actions(flatten=True).to_struct_array().to_pylist()
@@ -92,15 +98,15 @@ def test_columns_types_comments_and_statistics_are_the_same(
             table.metadata().configuration,
             {key: value for key, value in file.items() if key.startswith(("min.", "max."))},
         )
-    assert made["driver"] == made["spark"]
+    assert made["driver"] == made["tasks"] == made["spark"]
     told = {name: comment for name, _, _, comment in made["driver"][0]}
     assert told == {one.name: one.metadata.get("comment") for one in TABLES[NAME]}
 
 
-@pytest.mark.parametrize("first", [DRIVER, SPARK])
-@pytest.mark.parametrize("second", [DRIVER, SPARK])
+@pytest.mark.parametrize("first", [DRIVER, TASKS, SPARK])
+@pytest.mark.parametrize("second", [DRIVER, TASKS, SPARK])
 def test_an_audit_is_added_once_whoever_writes_it(
-    spark: SparkSession, finding: DataFrame, tmp_path: Path, first: bool, second: bool
+    spark: SparkSession, finding: DataFrame, tmp_path: Path, first: bool | None, second: bool | None
 ) -> None:
     append(finding, tmp_path, "audit-0", first)
     append(finding, tmp_path, "audit-0", second)

@@ -26,11 +26,13 @@ def batches() -> Iterator[pa.RecordBatch]:
     yield pa.record_batch({name: [] for name in ("topic", "offset", "whole")})
 
 
-@pytest.mark.parametrize("rows_of_group", [1, 1 << 18])
+@pytest.mark.parametrize(
+    ("bound", "most"), [("ROWS_OF_GROUP", 1), ("BYTES_OF_GROUP", 1), ("ROWS_OF_GROUP", 1 << 18)]
+)
 def test_what_is_written_is_read_again_and_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows_of_group: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bound: str, most: int
 ) -> None:
-    monkeypatch.setattr(parquet_files, "ROWS_OF_GROUP", rows_of_group)
+    monkeypatch.setattr(parquet_files, bound, most)
     write = parquet_files.parquet_files(str(tmp_path), ("topic", "offset", "absent"), iter)
     (told,) = (row for batch in write(batches()) for row in batch.to_pylist())
     path = tmp_path / told["path"]
@@ -41,6 +43,7 @@ def test_what_is_written_is_read_again_and_told(
         "maxValues": {"topic": "b", "offset": WIDE[1]},
         "nullCount": {"topic": 0, "offset": 2},
     }
+    assert pq.ParquetFile(path).num_row_groups == (2 if most == 1 else 1)
     wanted = [row for batch in batches() if batch.num_rows for row in batch.to_pylist()]
     assert pq.read_table(path).to_pylist() == wanted
 

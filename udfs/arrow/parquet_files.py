@@ -16,6 +16,7 @@ from udfs.arrow.blocks import Unpack
 SCHEMA: pa.Schema = to_arrow_schema(DATA_FILE)
 # Enough to pack well; a task has so many in memory.
 ROWS_OF_GROUP = 1 << 18
+BYTES_OF_GROUP = 1 << 26
 
 
 def parquet_files(folder: str, skipped_by: Sequence[str], rows: Unpack) -> Unpack:
@@ -45,14 +46,15 @@ def parquet_files(folder: str, skipped_by: Sequence[str], rows: Unpack) -> Unpac
 def _groups(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
     """The rows of many batches at a time, of which each becomes a row group."""
     held: list[pa.RecordBatch] = []
-    number = 0
+    number = size = 0
     for batch in batches:
         if batch.num_rows:
             held.append(batch)
             number += batch.num_rows
-        if number >= ROWS_OF_GROUP:
+            size += batch.nbytes
+        if number >= ROWS_OF_GROUP or size >= BYTES_OF_GROUP:
             yield pa.Table.from_batches(held)
-            held, number = [], 0
+            held, number, size = [], 0, 0
     if held:
         yield pa.Table.from_batches(held)
 
