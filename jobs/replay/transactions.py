@@ -4,6 +4,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.model.in_memory import held
+from jobs.model.owners import with_coordinator
 from jobs.model.transactions import all_transactions
 from jobs.replay.producers import is_transactional_data
 from jobs.spark.joins import inner, small
@@ -319,8 +320,8 @@ def partition_states(
     The last stable offset is the smaller of the high watermark and the first offset of the oldest
     transaction that is open or whose marker is not replicated (`UnifiedLog.lastStableOffset`). What
     lies below the log start counts as far as the broker remembers it.
-    Columns of the table partition_state, and partition_index. `owners`: producer_id,
-    transactional_id.
+    Columns of the table partition_state, and partition_index. `owners`: of
+    `jobs.replay.coordinator`.
     """
     holder = F.struct(
         "first_offset", "producer_id", "highest_epoch", "first_timestamp", "coordinator_epoch"
@@ -341,11 +342,7 @@ def partition_states(
     unstable = F.greatest("holder.first_offset", F.col("log_start_offset"))
     first_unstable = F.when(F.col("holder").isNotNull(), unstable)
     holds = surely(first_unstable < limit)
-    named = joined.join(
-        small(owners.select(F.col("producer_id").alias("owned"), "transactional_id")),
-        on=F.col("holder.producer_id") == F.col("owned"),
-        how="left",
-    )
+    named = with_coordinator(joined.withColumn("producer_id", F.col("holder.producer_id")), owners)
 
     def of_holder(field: str) -> Column:
         return F.when(holds, F.col(field))
@@ -368,7 +365,7 @@ def partition_states(
         .alias("lso_basis"),
         of_holder("holder.producer_id").alias("lso_producer_id"),
         of_holder("holder.highest_epoch").alias("lso_producer_epoch"),
-        of_holder("transactional_id").alias("lso_transactional_id"),
+        of_holder("coordinator.transactional_id").alias("lso_transactional_id"),
         # A batch may have no timestamp (`RecordBatch.NO_TIMESTAMP`, -1).
         F.when(begun >= 0, begun).alias("lso_since_ms"),
         of_holder("holder.first_offset").alias("lso_first_offset"),

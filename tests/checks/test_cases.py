@@ -200,6 +200,16 @@ def test_findings_are_the_same_where_aborts_are_matched_packed(
 
 
 @pytest.mark.spark
+def test_of_ids_that_share_a_producer_id_the_one_that_runs_here_holds_the_last_stable_offset(
+    audited: AuditedCases,
+) -> None:
+    (case,) = (one for one in CASES if "two ids share a producer id, one runs" in one.name)
+    states = audited.done.replayed.partition_states().filter(F.col("topic") == case.topic)
+    (holder,) = states.select("lso_transactional_id").collect()
+    assert holder.lso_transactional_id.startswith(f"{case.code}.{case.number}.x")
+
+
+@pytest.mark.spark
 def test_transactions_that_tasks_write_are_those_that_spark_writes(
     audited: AuditedCases, tmp_path: Path
 ) -> None:
