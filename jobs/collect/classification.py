@@ -94,9 +94,10 @@ def classify(folder: Folder, name: str, problem: str | None = None) -> Classifie
     return Classified(named.kind, named.base_offset, status, note, of_partition=in_partition)
 
 
-def unknown_folder() -> Classified:
+def unknown_folder(name: str) -> Classified:
     """A folder that nothing is known of: one row, and what lies in it has none."""
-    return Classified(UNKNOWN_FOLDER, None, "skipped", NOT_LOOKED_INTO, of_partition=False)
+    note = NOT_LOOKED_INTO if is_text(name) else NO_TEXT_NAME
+    return Classified(UNKNOWN_FOLDER, None, "skipped", note, of_partition=False)
 
 
 def why_not_read(name: str, kind: str, size: int, regular: bool) -> str | None:

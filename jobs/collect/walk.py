@@ -53,7 +53,9 @@ class Walk:
                     yield from self._file(path, inner, as_folder)
             elif path.name == BEFORE:
                 yield from self._earlier_copies(path, inner, directory)
-            elif is_text(path.name) and is_partition_folder(path):
+            elif not is_text(path.name):
+                yield from self._inner_folder(path, inner)
+            elif is_partition_folder(path):
                 yield from self.partition(path, inner, directory)
             else:
                 yield from self._without_segments(path, inner, directory)
@@ -121,7 +123,7 @@ class Walk:
         if self._holds_known(label):
             yield from self.outside(folder, f"{label}/")
         else:
-            yield ListedFile(folder, label, ELSEWHERE, unknown_folder())
+            yield ListedFile(folder, label, ELSEWHERE, unknown_folder(folder.name))
 
     def _holds_known(self, label: str) -> bool:
         return any(one.startswith(f"{label}/") for one in self.known)

@@ -228,6 +228,17 @@ def test_an_identity_that_is_none_is_told(tmp_path: Path, properties: str) -> No
     assert len(line) < 200
 
 
+@pytest.mark.parametrize("name", ["caf\udce9-0", "caf\udce9"])
+def test_a_folder_whose_name_is_no_text_is_one_row(tmp_path: Path, name: str) -> None:
+    put(tmp_path / "h-0" / SEGMENT, BATCH)
+    put(tmp_path / name / SEGMENT, BATCH)
+    dump = collect([tmp_path])
+    assert told(dump) == [("h", 0, None, f"h-0/{SEGMENT}")]
+    notes = {one.path: one.note for one in dump.files if one.status == "skipped"}
+    assert notes == {name.replace("\udce9", "\\xe9"): NO_TEXT_NAME}
+    assert all(one.root.isprintable() for one in dump.files)
+
+
 def test_half_a_character_is_none(tmp_path: Path) -> None:
     put(tmp_path / "meta.properties", b"node.id=1\ncluster.id=a\\ud83d\\ude00\\ud800\\u0000\n")
     put(tmp_path / "h-0" / SEGMENT, BATCH)
