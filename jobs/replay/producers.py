@@ -111,8 +111,8 @@ def producer_states(runs: DataFrame) -> DataFrame:
         F.coalesce("first_offset", "marker_offset").alias("start_offset"),
     ).withColumn("initial", surely(F.col("initial")))
     # Where offsets go back in a log, a run may begin below the one before it. What its marker ends
-    # was appended before that.
-    ends = F.greatest("last_offset", "marker_offset")
+    # was appended before that, whatever offsets it has: no checksum covers those.
+    ends = F.coalesce("marker_offset", "last_offset")
     order = Window.partitionBy("partition_index", "producer_id").orderBy(ends, "start_offset")
     before = order.rowsBetween(Window.unboundedPreceding, -1)
     stated = numbered.select("*", *_known_before(order, before))

@@ -134,7 +134,7 @@ def _with_chain_begin(rows: DataFrame) -> DataFrame:
 
     offset: its first; forgotten: what was before it may have been forgotten by then.
     """
-    ends = F.greatest("last_offset", "marker_offset")
+    ends = F.coalesce("marker_offset", "last_offset")
     order = Window.partitionBy("partition_index", "producer_id").orderBy(ends, "start_offset")
     begin = F.struct(F.col("first_offset").alias("offset"), may_begin_anew().alias("forgotten"))
     before = order.rowsBetween(Window.unboundedPreceding, -1)
