@@ -39,6 +39,8 @@ def lost_markers(
 ) -> Told:
     """partition_index -> rows of OUTCOME_TOLD; of two that contradict each other the later counts.
 
+    What the index lists comes behind what it leaves out.
+
     `damages`: byte ranges that are no batch; `transactions`: those that were replayed; `info`: rows
     of partition_info; `splits`: summaries. Where nothing is lost in the ranges asked for, no
     index and no other copy is looked at.
@@ -53,6 +55,18 @@ def lost_markers(
         return {}
     told: Told = defaultdict(list)
     entries = decoded.aborted_entries()
+    # One that a lost marker should have ended may have been folded away with the next marker.
+    holed = decoded.regular_in(unread.select("partition_index").distinct())
+    every = all_transactions(transactions, holed)
+    for row in _in_front_of_entries(entries, every, unread):
+        told[row.partition_index].append(
+            {
+                "producer_id": row.producer_id,
+                "first_offset": row.first_offset,
+                "last_offset": row.aborted_from,
+                "commit": True,
+            }
+        )
     there = (F.col("last_offset") >= F.col("first")) & (F.col("last_offset") <= F.col("last"))
     names = ("producer_id", "first_offset", "last_offset")
     listed = inner(entries, small(unread), on="partition_index").filter(there)
@@ -64,9 +78,37 @@ def lost_markers(
     copies = inner(info, newest, on="partition_index").select(
         "partition_index", "missing", "led_in", *topic_of_copies()
     )
-    for index, rows in _in_other_copies(decoded, transactions, copies, wanted).items():
+    for index, rows in _in_other_copies(decoded, transactions, every, copies, wanted).items():
         told[index] += rows
     return told
+
+
+def _in_front_of_entries(
+    entries: DataFrame, transactions: DataFrame, unread: DataFrame
+) -> list[Row]:
+    """Data that an ABORT seems to end, and that its entry in the index does not list.
+
+    partition_index, producer_id, first_offset and aborted_from, where the entry begins. Offsets
+    between the two cannot be read: the marker was among them. A consumer skips the records of an
+    aborted producer from the first offset of the entry on (`CompletedFetch.consumeAbortedTxns`).
+    """
+    listed = entries.select(
+        "partition_index",
+        "producer_id",
+        F.col("last_offset").alias("marker_offset"),
+        F.col("first_offset").alias("aborted_from"),
+    )
+    aborted = transactions.filter(~F.col("marker_commit") & F.col("first_offset").isNotNull())
+    begun = aborted.select("partition_index", "producer_id", "marker_offset", "first_offset")
+    longer = inner(begun, listed, on=["partition_index", "producer_id", "marker_offset"])
+    between = (F.col("first") < F.col("aborted_from")) & (F.col("last") >= F.col("first_offset"))
+    lost = inner(
+        longer.filter(F.col("aborted_from") > F.col("first_offset")),
+        small(unread),
+        on="partition_index",
+    )
+    names = ("partition_index", "producer_id", "first_offset", "aborted_from")
+    return lost.filter(between).select(*names).distinct().limit(MOST_TOLD).collect()
 
 
 def _unread(damages: DataFrame, frames: DataFrame, info: DataFrame) -> DataFrame:
@@ -88,11 +130,16 @@ def _unread(damages: DataFrame, frames: DataFrame, info: DataFrame) -> DataFrame
 
 
 def _in_other_copies(
-    decoded: Decoded, transactions: DataFrame, copies: DataFrame, wanted: DataFrame
+    decoded: Decoded,
+    transactions: DataFrame,
+    every: DataFrame,
+    copies: DataFrame,
+    wanted: DataFrame,
 ) -> Told:
     """Rows of OUTCOME_TOLD: markers that other copies have where the asked ones lack offsets.
 
     Only copies that end in the same leader epoch: an older one may have what a new leader cut off.
+    `every`: transactions of partitions in which offsets cannot be read, and all that were replayed.
     `copies`: partition_index, missing, led_in (its newest leader epoch), `topic_of_copies`.
     """
     of_topic = ["replicas", "incarnation", "led_in"]
@@ -108,7 +155,7 @@ def _in_other_copies(
 
     torn = (
         inner(
-            transactions.filter(F.col("first_offset").isNotNull()),
+            every.filter(F.col("first_offset").isNotNull()),
             small(mine),
             on="partition_index",
         )

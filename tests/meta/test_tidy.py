@@ -27,6 +27,7 @@ MAY_COLLECT = {
     "jobs/export/lacking.py": "one row a copy of exported topics, with bounded ranges",
     "jobs/export/lost_markers.py": "transactions whose marker is lost, MOST_TOLD of each source",
     "jobs/cli/commands/export.py": "one row of sums",
+    "jobs/export/once.py": "one row a copy that is exported",
     "jobs/audit/finished.py": "one audit, or at most 20 names to choose from",
     "jobs/cli/commands/explain.py": "one partition: a bounded number of its rows and findings",
     "jobs/audit/incidents.py": "one copy of each partition of __consumer_offsets",

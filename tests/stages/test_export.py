@@ -214,6 +214,46 @@ def test_what_the_index_lists_as_aborted_is_no_record_though_its_marker_is_damag
     assert exported(spark, tmp_path / "out") == {"listed-0": [2], "unlisted-0": [0, 2]}
 
 
+def test_what_the_index_of_the_next_abort_leaves_out_is_a_record_though_its_marker_is_lost(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    commit = bytearray(writer.marker(1, 7, 0, True, 0, 0))
+    commit[70] ^= 1
+    log = (data(0, 0), bytes(commit), data(2, 1), writer.marker(3, 7, 0, False, 0, 0))
+    # Entries of healthy logs begin where the data do: nothing tells of a marker between them.
+    for name, first in (("listed-0", 2), ("longer-0", 0), ("unlisted-0", None)):
+        put(tmp_path / "dump" / name / SEGMENT, *log)
+        if first is not None:
+            index = tmp_path / "dump" / name / SEGMENT.replace(".log", ".txnindex")
+            put(index, index_writer.encode([txn_index.AbortedTxnEntry(0, 7, first, 3, 4)]))
+    _, told = export("--dump", str(tmp_path / "dump"), "--out", str(tmp_path / "out"))
+    assert "1 transaction whose marker cannot be read has the outcome" in told
+    assert exported(spark, tmp_path / "out") == {"listed-0": [0]}
+
+
+def test_offsets_that_a_log_has_twice_are_exported_once(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    def plain(offset: int, value: bytes = b"") -> bytes:
+        return writer.batch(offset, [writer.record(0, value=value)], base_timestamp=0)
+
+    second = [plain(1), plain(2)]
+    put(tmp_path / "dump/t-0" / SEGMENT, plain(0), *second, *second, plain(3))
+    put(tmp_path / "dump/u-0" / SEGMENT, plain(0), plain(1), plain(2))
+    code, told = export("--dump", str(tmp_path / "dump"), "--out", str(tmp_path / "out"))
+    assert code == 0
+    assert "2 records lie a second time in t-0, with the same offset and content" in told
+    assert exported(spark, tmp_path / "out") == {"t-0": [0, 1, 2, 3], "u-0": [0, 1, 2]}
+    # A bit of a base offset changed.
+    wrong = (3).to_bytes(8) + plain(1, b"b")[8:]
+    put(tmp_path / "flipped/t-0" / SEGMENT, plain(0), wrong, plain(2), plain(3, b"d"), plain(4))
+    code, told = export("--dump", str(tmp_path / "flipped"), "--out", str(tmp_path / "two"))
+    assert code == 3
+    assert "Lost: Offsets of t-0 go back" in told
+    assert "1 record is left out, as an earlier one has the same offset" in told
+    assert exported(spark, tmp_path / "two") == {"t-0": [0, 2, 3, 4]}
+
+
 @pytest.mark.parametrize("commits", [False, True])
 @pytest.mark.parametrize("damaged", [False, True])
 def test_another_copy_tells_the_outcome_whose_marker_the_longest_one_has_lost(

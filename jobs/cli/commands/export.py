@@ -1,7 +1,7 @@
 """`eosaudit export`: the records that a consumer would get, as the Delta table `record`."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
@@ -11,7 +11,8 @@ from jobs.audit.audit import DecodedDump, Request
 from jobs.decode.decode import decode_options
 from jobs.export.export import ExportRequest, Range, aborted_behind, records
 from jobs.export.lacking import Lacking, lacking
-from jobs.export.lost_markers import lost_markers
+from jobs.export.lost_markers import Told, lost_markers
+from jobs.export.once import Repeated, going_back, in_order, once, repeated
 from jobs.model.counted import count
 from jobs.model.dump import Dump
 from jobs.model.errors import UsageError
@@ -51,7 +52,8 @@ class Exported(NamedTuple):
 
     `lacking`: offsets that are in no batch of a copy. `told`: transactions whose marker is lost,
     and whose outcome a .txnindex or another copy tells; `others`: records of these topics in the
-    table that other exports wrote; `audit_id`: of this.
+    table that other exports wrote; `audit_id`: of this; `repeated`: partitions whose offsets go
+    back.
     """
 
     ranges: list[Range]
@@ -61,6 +63,7 @@ class Exported(NamedTuple):
     told: int = 0
     others: int = 0
     audit_id: str = ""
+    repeated: tuple[Repeated, ...] = ()
 
 
 def check_has_bytes(dump: Dump) -> None:
@@ -94,7 +97,8 @@ def export(
     request: Request, wanted: ExportRequest,
 ) -> Exported:  # fmt: skip
     """Writes the records of the ranges, once: an export that is there already adds nothing."""
-    behind, told = None, {}
+    behind: DataFrame | None = None
+    told: Told = {}
     if wanted.isolation == READ_COMMITTED:
         behind = aborted_behind(replayed.transactions, replayed.splits)
         told = lost_markers(
@@ -102,7 +106,18 @@ def export(
             replayed.splits, asked,
         )  # fmt: skip
     options = decode_options(request.settings, "records")
-    found = records(spark, read.decoded.splits, asked, behind, options, told)
+
+    def read_again(some: list[Range]) -> DataFrame:
+        return records(spark, read.decoded.splits, some, behind, options, told)
+
+    back = going_back(replayed.discontinuities, asked)
+    twice = [one for one in asked if one.partition_index in back]
+    found = read_again([one for one in asked if one not in twice])
+    again: list[Repeated] = []
+    if twice:
+        ordered = in_order(read_again(twice))
+        again = repeated(ordered, twice)
+        found = found.unionByName(once(ordered))
     delta_tables.append(_placed(found, replayed), request.out, TABLE, read.audit_id)
     mine = delta_tables.rows_of(spark, request.out, TABLE, read.audit_id)
     outcomes = sum(len(rows) for rows in told.values())
@@ -112,7 +127,7 @@ def export(
     others = 0 if table is None else table.filter(of_others).count()
     lost = list(_lost(spark, asked, read, wanted.to_log_end))
     gaps = lacking(replayed.partition_info, asked, wanted.to_log_end)
-    return Exported(asked, mine.count(), lost, gaps, outcomes, others, read.audit_id)
+    return Exported(asked, mine.count(), lost, gaps, outcomes, others, read.audit_id, tuple(again))
 
 
 def _placed(found: DataFrame, replayed: Replayed) -> DataFrame:
@@ -205,6 +220,42 @@ def _told(found: list[Lacking], why: str) -> str:
     )
 
 
+def _once(done: Exported) -> Iterator[str]:
+    """What was left out because the copy has its offset twice."""
+    same = sum(one.again - one.differing for one in done.repeated)
+    if same:
+        yield (
+            f"{count(same, 'record')} {'lies' if same == 1 else 'lie'} a second time in "
+            f"{_named(one for one in done.repeated if one.again > one.differing)}, with the same "
+            "offset and content: each is exported once, as a consumer gets it."
+        )
+
+
+def _under_other_offsets(done: Exported) -> Iterator[str]:
+    """What of a log in which offsets go back is not what it was."""
+    short = {(one.topic, one.partition) for one in done.lacking}
+    wrong = [one for one in done.repeated if one.differing or (one.topic, one.partition) in short]
+    if wrong:
+        differing = sum(one.differing for one in wrong)
+        left_out = (
+            f" {count(differing, 'record')} {'is' if differing == 1 else 'are'} left out, as an "
+            "earlier one has the same offset."
+            if differing
+            else ""
+        )
+        yield (
+            f"Offsets of {_named(wrong)} go back, so batches may lie under wrong offsets, and what "
+            "is told as missing there may be in the table under others: `audit` tells where "
+            f"(offset_not_increasing).{left_out}"
+        )
+
+
+def _named(found: Iterable[Repeated]) -> str:
+    names = [f"{one.topic}-{one.partition}" for one in found]
+    more = f" and {len(names) - COPIES_NAMED:,} more" if len(names) > COPIES_NAMED else ""
+    return f"{', '.join(names[:COPIES_NAMED])}{more}"
+
+
 def closing_words(
     done: Exported, request: Request, wanted: ExportRequest, dump: Dump
 ) -> tuple[str, int]:
@@ -244,7 +295,8 @@ def closing_words(
     if gaps:
         why = "which a cleaner may have taken: the dump does not tell"
         lines.append(f"{_told(gaps, why)} {NEXT_MARKER}")
-    lost = [*_not_read(dump, wanted), *done.lost]
+    lines += _once(done)
+    lost = [*_not_read(dump, wanted), *done.lost, *_under_other_offsets(done)]
     if gone := [one for one in done.lacking if one.lost]:
         lost.append(f"{_told(gone, COPY_AGAIN)} {NEXT_MARKER}")
     lines += [f"Lost: {sentence}" for sentence in lost]
