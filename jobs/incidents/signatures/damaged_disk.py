@@ -31,7 +31,10 @@ DAMAGED = (
     "closed_segment_tail_garbage", "offset_not_increasing", "segment_offset_out_of_range",
 )  # fmt: skip
 # Where the end of a log cannot be read, its checkpoints lie beyond it.
-UNREAD_END = ("batch_crc_mismatch", "batch_length_invalid", "batch_magic_unknown")
+UNREAD_END = (
+    "batch_crc_mismatch", "batch_length_invalid", "batch_magic_unknown",
+    "closed_segment_tail_garbage",
+)  # fmt: skip
 FOLLOWS = ("hw_beyond_log_end", "recovery_point_beyond_log_end")
 
 SIGNATURE = Signature(
