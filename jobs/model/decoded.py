@@ -269,4 +269,4 @@ class Decoded:
     def release(self) -> None:
         """Gives the memory of the rows back."""
         for part in self.parts:
-            part.unpersist()
+            part.unpersist(blocking=True)

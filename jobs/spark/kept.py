@@ -60,12 +60,12 @@ class KeptFrames:
             return dict(zip(frames, pool.map(self.keep, frames.values()), strict=True))
 
     def release(self) -> None:
-        """Gives the memory back."""
+        """Gives the memory back, and waits for it: a session that ends meanwhile would complain."""
         while self._persisted:
-            self._persisted.pop().unpersist()
+            self._persisted.pop().unpersist(blocking=True)
         # RDD.unpersist would warn of each that it cannot be computed again.
         while self._checkpoints:
-            self._context.unpersistRDD(self._checkpoints.pop(), False)
+            self._context.unpersistRDD(self._checkpoints.pop(), True)
 
 
 def _computed(rows: Any, session: SparkSession) -> int:
