@@ -15,6 +15,7 @@ from udfs.rules.absence import (
 from udfs.rules.clock import clocks_apart, complete_to
 from udfs.rules.extent import is_outlasted, manifest_counts, reaches_copying
 from udfs.rules.logic import surely
+from udfs.wire.batches.batch_layout import MAX_OFFSET_SPAN
 
 # So long a controller writes nothing at most, and clocks differ.
 METADATA_IDLE_MS = 60_000
@@ -104,7 +105,7 @@ def _seen(splits: DataFrame) -> DataFrame:
         return F.max(moments(name)).getField("clock").getField(name)
 
     return splits.groupBy("partition_index").agg(
-        F.max("last_offset").alias("last_offset"),
+        F.max(_within_its_file()).alias("last_offset"),
         F.max("broker_timestamp").alias("broker_timestamp"),
         F.max("newest_timestamp").alias("newest_timestamp"),
         F.max("replicated_timestamp").alias("replicated_timestamp"),
@@ -171,6 +172,16 @@ def _dated(rows: DataFrame) -> DataFrame:
             "copies_begun_ms": begun,
         }
     )
+
+
+def _within_its_file() -> Column:
+    """The last offset of a split, as far as its segment may reach (`LogSegment.append`).
+
+    No checksum covers a base offset: a changed bit of one would move the end of the log.
+    """
+    longest = F.try_add("base_offset", F.lit(MAX_OFFSET_SPAN))
+    end = F.least("last_offset", F.coalesce(F.col("next_base_offset") - 1, longest))
+    return F.when(F.col("last_offset").isNotNull(), end)
 
 
 def _with_ends(rows: DataFrame) -> DataFrame:

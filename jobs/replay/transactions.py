@@ -266,12 +266,12 @@ def undecided(partition_info: DataFrame, transactions: DataFrame) -> DataFrame:
     gone, where the log ends with it.
     """
     bounds = partition_info.select(
-        "partition_index", "high_watermark", "log_start_offset", "newest_snapshot",
-        "open_in_snapshot",
+        "partition_index", "high_watermark", "log_start_offset", "log_end_offset",
+        "newest_snapshot", "open_in_snapshot",
     )  # fmt: skip
-    met = inner(
-        transactions.filter(F.col("first_offset").isNotNull()), small(bounds), on="partition_index"
-    )
+    begun = transactions.filter(F.col("first_offset").isNotNull())
+    # At or above the log end lies only what has a wrong offset.
+    met = inner(begun, small(bounds), on="partition_index").filter("first_offset < log_end_offset")
     is_open = F.col("marker_offset").isNull()
     gone = is_open & may_be_gone_with_the_head(F.col("last_offset"), F.col("log_start_offset"))
     snapshot_says = surely(F.col("newest_snapshot") > F.col("last_offset"))

@@ -294,8 +294,12 @@ def transaction_context(given: TransactionInputs, files: DataFrame, ages: Ages) 
         F.min(F.when(is_open, F.col("first_offset"))).alias("oldest_open"),
     )
     known = given.partition_info.drop("batches", "records")  # those of the whole partition
-    rows = inner(transactions, small(known), on="partition_index").join(
-        small(oldest), on="partition_index", how="left"
+    # What is open at or above the log end has a wrong offset, which tells nothing of its marker.
+    in_log = ~is_open | (F.col("first_offset") < F.col("log_end_offset"))
+    rows = (
+        inner(transactions, small(known), on="partition_index")
+        .filter(in_log)
+        .join(small(oldest), on="partition_index", how="left")
     )
     tolerance = ages.clock_tolerance
 
